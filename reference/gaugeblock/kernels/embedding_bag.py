@@ -36,10 +36,10 @@ AHEAD = 16
 """So many indices before its turn a row of the table is fetched: memory takes about as long as so many rows do."""
 LINE = 64
 """Bytes of a line of the cache."""
-
-
-VECTORS = 8, 4, 2, 1
-"""So many vectors of a row are added up at a time, as many columns as remain."""
+SHORT = 16
+"""Bytes of a row below which it is not fetched before its turn: a table of such rows is in the cache."""
+VECTORS = 4
+"""So many vectors of a row are added up at a time, as long as so many columns remain."""
 
 
 def results_of(dtype: DType, made: DType, mode: int, adjacent: bool) -> list[DType]:
@@ -103,17 +103,38 @@ class Writer(ABC):
         wrong = code.register(f"icmp ne i64 {self._integer(offsets, self.offset)}, 0")
         last = self._integer(code.at(offsets, last, offset_step), self.offset)
         wrong = code.register(f"or i1 {wrong}, {code.register(f'icmp sgt i64 {last}, {self.count}')}")
-        with code.carry(0, "%n", 1, [("i1", wrong)]) as bags:
+        last = self._start("%n")
+        code.leave(self._check(last, wrong), "i1 true")
+        with code.carry(0, "%n", 1, [("i64", self._start("0"))]) as bags:
             places = [code.at(pointer, bags.index, stride) for pointer, stride in self.results]
-            begin = self._start(bags.index)
-            end = self._start(code.register(f"add i64 {bags.index}, 1"))
-            bags.following = [self.add_bag(bags.index, begin, end, places, bags.values[0])]
-        return row_module(code, self.declarations, self.level.attributes, bags.results[0])
+            end = code.minimum(self._start(code.register(f"add i64 {bags.index}, 1")), last)
+            self.add_bag(bags.index, bags.values[0], end, places)
+            bags.following = [end]
+        return row_module(code, self.declarations, self.level.attributes)
 
     @abstractmethod
-    def add_bag(self, bag: str, begin: str, end: str, places: list[str], wrong: str) -> str:
-        """Write the results of a bag, which has the indices from one place to another, at its places; return whether
-        the call fails, as it does if it is wrong already."""
+    def add_bag(self, bag: str, begin: str, end: str, places: list[str]) -> None:
+        """Write the results of a bag, which has the indices from one place to another, at its places."""
+
+    def _check(self, end: str, wrong: str) -> str:
+        """Return whether the call fails: as it does if it is wrong already, or by one of the indices up to an end."""
+        code = self.code
+        most, found = code.register(f"sub i64 {self.rows}, 1"), wrong
+        whole = code.register(f"and i64 {end}, {-self.width}")
+        adjacent = code.register(f"icmp eq i64 {self.index_step}, {self.index.itemsize}")
+        whole = code.register(f"select i1 {adjacent}, i64 {whole}, i64 0")
+        for width, begin, stop in ((self.width, "0", whole), (1, whole, end)):
+            with code.scope(width):
+                kind, limit = code.type(INT[64]), code.splat(most, INT[64])
+                zero = code.constant(Expr("constant", INT[64], (), 0))
+                with code.carry(begin, stop, width, [(kind, zero)]) as loop:
+                    place = code.at(self.indices, loop.index, self.index_step)
+                    (row,) = code.emit([cast(self._value(load_value(code, self.index, place, self.level)), INT[64])])
+                    above = code.register(f"or {kind} {row}, {code.register(f'sub {kind} {limit}, {row}')}")
+                    loop.following = [code.register(f"or {kind} {loop.values[0]}, {above}")]
+                negative = code.register(f"icmp slt {kind} {loop.results[0]}, {zero}")
+                found = code.register(f"or i1 {found}, {code.any_lane(negative)}")
+        return found
 
     def _integer(self, place: str, dtype: DType) -> str:
         found = self.code.load(f"i{8 * dtype.itemsize}", place, dtype.itemsize)
@@ -144,11 +165,13 @@ class Writer(ABC):
         later = code.minimum(code.register(f"add i64 {index}, {AHEAD}"), code.register(f"sub i64 {self.count}, 1"))
         return code.at(self.table, self._row_of(later), self.row_step)
 
-    def _counts(self, row: str) -> tuple[str, str]:
-        """Return whether a row is one of the table, and whether it counts too."""
-        inside = self.code.register(f"icmp ult i64 {row}, {self.rows}")
-        other = self.code.register(f"icmp ne i64 {row}, {self.padding}")
-        return inside, self.code.register(f"and i1 {inside}, {other}")
+    def _counts(self, row: str) -> str:
+        """Return whether a row counts."""
+        return self.code.register(f"icmp ne i64 {row}, {self.padding}")
+
+    def _one_more(self, many: str, counts: str) -> str:
+        """Return how many rows there are with one that may count."""
+        return self.code.register(f"add i64 {many}, {self.code.register(f'zext i1 {counts} to i64')}")
 
     def _factor(self, index: str) -> str:
         """Return the register of the factor of the index at a place; empty if there are no factors."""
@@ -192,42 +215,47 @@ class RegisterWriter(Writer):
 
     adjacent = True
 
-    def add_bag(self, bag: str, begin: str, end: str, places: list[str], wrong: str) -> str:
+    def add_bag(self, bag: str, begin: str, end: str, places: list[str]) -> None:
         code = self.code
-        with code.carry(begin, end, 1, [("i64", "0"), ("i1", wrong)]) as loop:
-            inside, counts = self._counts(self._row_of(loop.index))
-            if self.mode == MEAN:
-                self._store_integer(bag, code.at(places[1], loop.index, self.made.itemsize))
-            many = code.register(f"add i64 {loop.values[0]}, {code.register(f'zext i1 {counts} to i64')}")
-            outside = code.register(f"xor i1 {inside}, true")
-            loop.following = [many, code.register(f"or i1 {loop.values[1]}, {outside}")]
-        many, wrong = loop.results
-        if self.mode == MEAN:
-            self._store_integer(many, places[2])
-            self._store_integer(many, places[3])
+        many = self._count(bag, begin, end, places) if self.mode == MEAN else ""
         divisor = self._divisor(many)
-        last = code.register(f"select i1 {wrong}, i64 {begin}, i64 {end}")
         done = "0"
         for vectors, width in self._blocks():
             step = vectors * width
-            left = code.register(f"sub i64 {self.columns}, {done}")
-            stop = code.register(f"add i64 {done}, {code.register(f'and i64 {left}, {-step}')}")
+            if vectors > 1:
+                left = code.register(f"sub i64 {self.columns}, {done}")
+                stop = code.register(f"add i64 {done}, {code.register(f'and i64 {left}, {-step}')}")
+            else:
+                enough = code.register(f"icmp sge i64 {self.columns}, {width}")
+                stop = code.register(f"select i1 {enough}, i64 {self.columns}, i64 {done}")
+            last = code.register(f"sub i64 {self.columns}, {step}")
             with code.scope(width), code.loop(done, stop, step) as column:
-                offset = [code.register(f"add i64 {column}, {k * width}") for k in range(vectors)]
-                sums = self._sums(begin, last, offset)
-                for place, total in zip(offset, sums, strict=True):
+                first = code.minimum(column, last)
+                offset = [code.register(f"add i64 {first}, {k * width}") for k in range(vectors)]
+                for place, total in zip(offset, self._sums(begin, end, offset), strict=True):
                     value = Expr("argument", self.type)
                     code.bind(value, total)
                     value = value / self._bound(divisor, self.type) if divisor else value
                     at = code.at(places[0], place, self.dtype.itemsize)
                     store_value(code, self.dtype, at, value, self.level)
             done = stop
-        return wrong
 
     def _blocks(self) -> list[tuple[int, int]]:
-        """Return how many vectors, of how many elements, the blocks of columns have."""
-        halves = [(1, 1 << k) for k in reversed(range(self.width.bit_length() - 1))]
-        return [*((many, self.width) for many in VECTORS if self.width > 1), *(halves or [(1, 1)])]
+        """Return how many vectors, of how many elements, the blocks of columns have. The last block of single vectors
+        takes some columns once more, so that shorter vectors are for shorter rows alone."""
+        shorter = [(1, 1 << k) for k in reversed(range(self.width.bit_length()))]
+        return [(VECTORS, self.width), *shorter]
+
+    def _count(self, bag: str, begin: str, end: str, places: list[str]) -> str:
+        """Note the owners of the indices of a bag, and how many of them count; return that."""
+        code = self.code
+        with code.carry(begin, end, 1, [("i64", "0")]) as loop:
+            self._store_integer(bag, code.at(places[1], loop.index, self.made.itemsize))
+            loop.following = [self._one_more(loop.values[0], self._counts(self._row_of(loop.index)))]
+        (many,) = loop.results
+        self._store_integer(many, places[2])
+        self._store_integer(many, places[3])
+        return many
 
     def _sums(self, begin: str, end: str, columns: list[str]) -> list[str]:
         """Return the vectors of sums of the rows of a bag, from some columns on."""
@@ -235,10 +263,12 @@ class RegisterWriter(Writer):
         type = code.type(self.type)
         zero = code.constant(Expr("constant", self.type, (), 0))
         with code.carry(begin, end, 1, [(type, zero)] * len(columns)) as loop:
-            row, coming = self._row_of(loop.index), self._coming(loop.index)
-            for column in columns[:: max(1, LINE // (width * self.dtype.itemsize))]:
-                self._prefetch(code.at(coming, column, self.dtype.itemsize))
-            counts, before = code.register(f"icmp ne i64 {row}, {self.padding}"), code.label()
+            row, nbytes = self._row_of(loop.index), width * self.dtype.itemsize
+            if nbytes >= SHORT:
+                coming = self._coming(loop.index)
+                for column in columns[:: max(1, LINE // nbytes)]:
+                    self._prefetch(code.at(coming, column, self.dtype.itemsize))
+            counts, before = self._counts(row), code.label()
             code.jump(before)
             code.begin(before)
             with code.ending(counts) as after, code.scope():
@@ -266,33 +296,32 @@ class MemoryWriter(Writer):
 
     adjacent = False
 
-    def add_bag(self, bag: str, begin: str, end: str, places: list[str], wrong: str) -> str:
+    def add_bag(self, bag: str, begin: str, end: str, places: list[str]) -> None:
         code = self.code
         total = places[-1] if self.wide is not self.dtype else places[0]
         self._clear(total, self.wide)
         if self.mode == MAX:
             self._clear(places[3], self.made)
-        with code.carry(begin, end, 1, [("i64", "0"), ("i1", wrong)]) as loop:
-            loop.following = self._add(loop.index, bag, places, total, *loop.values)
-        many, wrong = loop.results
+        with code.carry(begin, end, 1, [("i64", "0")]) as loop:
+            loop.following = [self._add(loop.index, bag, places, total, loop.values[0])]
+        (many,) = loop.results
         if self.mode != SUM:
             self._store_integer(many, places[2])
         if self.mode == MEAN:
             self._store_integer(many, places[3])
         if self.mode == MEAN or self.wide is not self.dtype:
             self._finish(total, places[0], many)
-        return wrong
 
     def _clear(self, row: str, dtype: DType) -> None:
         self.declarations["memset"] = "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"
         size = self.code.register(f"mul i64 {self.columns}, {dtype.itemsize}")
         self.code.line(f"call void @llvm.memset.p0.i64(ptr {row}, i8 0, i64 {size}, i1 false)")
 
-    def _add(self, index: str, bag: str, places: list[str], total: str, many: str, wrong: str) -> list[str]:
-        """Add the row of an index to what is found, and return how many rows that has, and whether the call fails."""
+    def _add(self, index: str, bag: str, places: list[str], total: str, many: str) -> str:
+        """Add the row of an index to what is found, and return how many rows that has."""
         code = self.code
         row, coming = self._row_of(index), self._coming(index)
-        inside, counts = self._counts(row)
+        counts = self._counts(row)
         if self.mode != SUM:
             self._store_integer(bag, code.at(places[1], index, self.made.itemsize))
         self._prefetch(coming)
@@ -314,8 +343,7 @@ class MemoryWriter(Writer):
                     else:
                         value = before + value
                     store_value(code, self.wide, self._at(total, k), value, self.level)
-        more = code.register(f"add i64 {many}, {code.register(f'zext i1 {counts} to i64')}")
-        return [more, code.register(f"or i1 {wrong}, {code.register(f'xor i1 {inside}, true')}")]
+        return self._one_more(many, counts)
 
     def _mark(self, better: Expr, row: str, place: str) -> None:
         """Note the row where something is better than what has been found before."""

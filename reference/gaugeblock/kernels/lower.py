@@ -313,7 +313,7 @@ class Emitter(Code):
         type = self.type(expr.type)
         number = len(self.lines)
         slow, join, before = (f"{self.prefix}.{word}{number}" for word in ("slow", "join", "before"))
-        some = self._any(condition)
+        some = self.any_lane(condition)
         branch = f"  br i1 {some}, label %{slow}, label %{join}"
         self.lines += [f"  br label %{before}", f"{before}:", branch, f"{slow}:"]
         called = outlined(self, Expr("outlined", expr.type, expr.arguments[2:], expr.attribute), given)
@@ -333,7 +333,7 @@ class Emitter(Code):
         self.lines += [f"  br label %{before}", f"{before}:", f"  br label %{test}", f"{test}:"]
         heads = len(self.lines)
         (going,) = self.emit([loop.condition])
-        self.lines += [f"  br i1 {self._any(going)}, label %{body}, label %{done}", f"{body}:"]
+        self.lines += [f"  br i1 {self.any_lane(going)}, label %{body}, label %{done}", f"{body}:"]
         after = self.emit(loop.following)
         for place, expr in enumerate(loop.state):
             type, state = self.type(expr.type), self.names[id(expr)]
@@ -348,7 +348,7 @@ class Emitter(Code):
         ]
         return ""
 
-    def _any(self, condition: str) -> str:
+    def any_lane(self, condition: str) -> str:
         """One i1 that is true when a bool lane is true in any place."""
         if self.width == 1:
             return condition
@@ -374,4 +374,4 @@ class Emitter(Code):
             combined = self.register(f"or {type} {combined}, {fault}")
         if self.lanes:
             combined = self.register(f"and {type} {combined}, {self.known_lanes()}")
-        return self._any(combined)
+        return self.any_lane(combined)
