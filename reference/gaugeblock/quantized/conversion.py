@@ -122,7 +122,9 @@ def dequantize(self: Tensor) -> Tensor:
     result = new_like(_meta_like(self.meta, float32))
     data = data_of(self)
     if isinstance(quantizer, PerTensor):
-        launch = recalled(self.meta.plans, "dequantize", _dequantize_launch, result.meta, data.meta)
+        plain = quantizer.zero_point == 0
+        key = ("dequantize", plain)
+        launch = recalled(self.meta.plans, key, _dequantize_launch, result.meta, data.meta, plain)
         if launch is not None:
             launch.run([result.pointer, data.pointer, quantizer.zero_point, quantizer.scale])
         return result
@@ -134,8 +136,9 @@ def dequantize(self: Tensor) -> Tensor:
     return result
 
 
-def _dequantize_launch(result: TensorMeta, data: TensorMeta) -> Launch | None:
-    if INTEGERS[data.dtype] is qint32:
+def _dequantize_launch(result: TensorMeta, data: TensorMeta, plain: bool) -> Launch | None:
+    """Return the launch. Without a zero point, float32 holds the rounded integers of qint32 too."""
+    if INTEGERS[data.dtype] is qint32 and not plain:
         return element_launch("dequantize.wide", result, [data, Immediate(float64), NUMBER], float32)
     return element_launch("dequantize", result, [data, NUMBER, NUMBER], float32)
 
