@@ -6,11 +6,11 @@ Undecidable-cheaply cases (gaps, strides that need number theory) are reported a
 from __future__ import annotations
 
 from enum import Enum
-from math import prod
+from math import gcd, prod
 from typing import NamedTuple
 
 from ..tensor.tensor import Tensor
-from ..tensor.tensor_meta import is_non_overlapping_and_dense
+from ..tensor.tensor_meta import TensorMeta, extent, is_non_overlapping_and_dense, recalled
 
 Ints = tuple[int, ...]
 INTERNAL_OVERLAP = (
@@ -86,3 +86,24 @@ def check_no_partial_overlap(written: Tensor, other: Tensor) -> None:
     """RuntimeError when a written operand shares some bytes, but not its whole layout, with another."""
     if pair_overlap(extent_of(written), extent_of(other)) is Overlap.PARTIAL:
         raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def apart(written: Tensor, other: Tensor, elementwise: bool) -> bool:
+    """Return whether two tensors on one storage are known to share no byte, as slices and columns are; or, for what is
+    computed element by element, that they are the same elements."""
+    meta, others = written.meta, other.meta
+    begin = other.offset * others.dtype.itemsize - written.offset * meta.dtype.itemsize
+    if meta is others and not begin:
+        return elementwise
+    span, step = recalled(meta.plans, "span and step", _span_and_step, meta)
+    other_span, other_step = recalled(others.plans, "span and step", _span_and_step, others)
+    if begin >= span or -begin >= other_span or not span:
+        return True
+    common = gcd(step, other_step)
+    return meta.dtype.itemsize <= begin % common <= common - others.dtype.itemsize if common else False
+
+
+def _span_and_step(meta: TensorMeta) -> tuple[int, int]:
+    """Return how many bytes lie between the first and the end of the last element, and a divisor of all distances."""
+    steps = [step for step, size in zip(meta.byte_strides, meta.sizes, strict=True) if size > 1]
+    return extent(meta.sizes, meta.strides) * meta.dtype.itemsize, gcd(*steps)

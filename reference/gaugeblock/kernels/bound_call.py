@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from ..core.device import cpu
 from ..core.sealed import OFFSETS
+from ..iteration.overlap import apart
 from ..memory.host_allocator import NO_BLOCKS
 from ..memory.storage import Finalisers, Storage, apply_mode, release
 from ..tensor.changing import CHANGED, alone, change_metadata
@@ -148,12 +149,12 @@ class Into(NamedTuple):
     elementwise: bool = False
 
     def __call__(self, out: Tensor, *values: Any) -> Tensor | None:
-        """Return `out`, written; None where it shares its storage with another argument."""
+        """Return `out`, written; None where it may share memory with another argument."""
         if self.limited and not all(map(fits, values)):
             return None
         for value in values:
             shared = isinstance(value, Tensor) and value.storage_impl is out.storage_impl
-            if shared and not (self.elementwise and value is out):
+            if shared and not (self.elementwise and value is out) and not apart(out, value, self.elementwise):
                 return None
         bump_version(out)
         if self.kernel is not None and self.kernel is not nothing:
@@ -296,12 +297,12 @@ def fits(value: Any) -> bool:
 
 
 def shares(out: Tensor, values: Sequence[Any]) -> bool:
-    """Return whether a tensor among the values, those in lists included, is on the storage of `out`."""
+    """Return whether a tensor among the values, those in lists included, may share memory with `out`."""
     storage = out.storage_impl
     for value in values:
         kind = value.__class__
         if kind is Tensor:
-            if value.storage_impl is storage:
+            if value.storage_impl is storage and not apart(out, value, False):
                 return True
         elif (kind is list or kind is tuple) and shares(out, value):
             return True
@@ -309,7 +310,7 @@ def shares(out: Tensor, values: Sequence[Any]) -> bool:
 
 
 def meet(outs: Sequence[Tensor], values: Sequence[Any]) -> bool:
-    """Return whether one of some tensors shares memory with another, or with one among the values."""
+    """Return whether one of some tensors may share memory with another, or with one among the values."""
     return any(shares(out, (*values, *outs[:place])) for place, out in enumerate(outs))
 
 
@@ -350,7 +351,7 @@ def install(compiler: Any) -> None:
         return
     objects = (
         Tensor, Storage, cpu, 0, 1, NO_BLOCKS, new_like, bump_version, UNSET, CHANGED,
-        VersionCounter, version_of,
+        VersionCounter, version_of, apart,
     )  # fmt: skip
     kinds = (Fresh, Into, View, Kernels, Part, Slice, Change, Share)
     load_code(compiler, f"bound call {layout()}", text, kinds, objects)

@@ -201,7 +201,12 @@ def _into() -> str:
         with code.when(tensor):
             shared = code.same(code.slot_of(value, Tensor, "_storage_impl"), storage)
             itself = code.both(elementwise, code.same(value, out))
-            code.decline(code.both(shared, code.unless(itself)))
+            with code.when(code.both(shared, code.unless(itself))):
+                given = ", ".join(f"ptr {one}" for one in (code.object("apart"), out, value, every, "null"))
+                known = code.register(f"call ptr (ptr, ...) @PyObject_CallFunctionObjArgs({given})")
+                code.leave(code.same(known, "null"), "ptr null")
+                code.line(f"call void @Py_DecRef(ptr {known})")
+                code.decline(code.unless(code.same(known, "@_Py_TrueStruct")))
     most = _sum(code, code.load("i64", code.move(tail, SIZE)), "1", "%nargs")
     given = code.register(f"alloca ptr, i64 {most}")
     twice = code.register(f"zext i1 {inplace} to i64")

@@ -13,7 +13,7 @@ from .entry import python_api
 
 OBJECTS = (
     "Tensor", "Storage", "cpu", "zero", "one", "no_blocks", "new_like", "bump_version", "unset", "changed",
-    "VersionCounter", "version_of",
+    "VersionCounter", "version_of", "apart",
 )  # fmt: skip
 """Python objects that the code refers to, in the order of @objects."""
 SIZE, ITEMS, TYPE, LIST_ITEMS = 16, 24, 8, 24

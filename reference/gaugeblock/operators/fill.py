@@ -233,13 +233,29 @@ def masked_fill(self: Tensor, mask: Tensor, value: Number | Tensor) -> Tensor | 
     return Planned.taking(Fresh(kernel, (made,), tail), take, (self, mask, value), values=(self, mask, given))
 
 
+def _assign_tensor(view: Tensor, value: Tensor) -> None:
+    """Write a tensor into a view by the call that is kept for their metas. What is there already, as after
+    ``x[0] += 1``, is not copied."""
+    plans, key = view.meta.plans, ("assigned", value.meta)
+    write = plans.get(key)
+    if write is not None:
+        if value.meta is view.meta and value.pointer == view.pointer and value.storage_impl is view.storage_impl:
+            bump_version(view)
+            return
+        if write(view, value) is not None:
+            return
+    planned = copy_.planned(view, value)
+    if planned.call is not None:
+        remember(plans, key, planned.call)
+
+
 def assign(view: Tensor, value: object) -> None:
     """Write a tensor or a number into a view: basic assignment."""
     if view.meta.dtype.quantized:
         call(REGISTRY.find("copy_"), view, value)
         return
     if isinstance(value, Tensor):
-        copy_(view, value)
+        _assign_tensor(view, value)
         return
     number = assigned_number(value)
     if view.meta.device in BUILTIN:

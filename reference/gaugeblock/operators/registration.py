@@ -185,7 +185,7 @@ SMALL_BYTES = 16384
 
 def storing(call: Callable[..., Any], *, apart: bool = False) -> Callable[..., Tensor | None]:
     """Return the call that writes what `call` makes into its first operand; with `apart` it returns None where that
-    shares memory with another."""
+    may share memory with another."""
     copies = dict[tuple[TensorMeta, TensorMeta], Callable[..., Tensor | None]]()
 
     def run(self: Tensor, *others: Any) -> Tensor | None:
@@ -225,13 +225,32 @@ def derived_out(row: Row, function: Callable[..., Any]) -> Plannable[..., Any]:
             plan = planned_by(function, (wanted, *args[1:]), kwargs)
         same = args is given and all(tensor.meta is meta for tensor, meta in zip(outs, plan.metas, strict=True))
         _write_results(plan, outs, as_made=row.family == "linalg")
-        writer, operands = plan.writer() if same else None, None if plan.operands is None else (out, *plan.operands)
+        writer = plan.writer() if same else _copying(plan, outs) if args is given else None
+        operands = None if plan.operands is None else (out, *plan.operands)
         if isinstance(out, Tensor):
             return Planned(out, writer, operands)
         make = getattr(plan.kind, "_make", tuple)
         return Planned(make(outs), writer and _writing_several(writer, make), operands)
 
     return Plannable(into)
+
+
+def _copying(plan: Planned[Any], outs: Sequence[Tensor]) -> Callable[..., Tensor | None] | None:
+    """Return the call that computes a result and copies it into a tensor with other strides, which shares no memory
+    with the operands; None where more is asked for than a copy."""
+    (made, *others), (out, *_) = plan.metas, outs
+    call, launch = plan.call, out.meta.plans.get(("copy", made))
+    if call is None or launch is None or others or made.sizes != out.meta.sizes or made.dtype is not out.meta.dtype:
+        return None
+    if made.lazy or out.meta.lazy or out.meta.has_autograd:
+        return None
+    copy = Into(*launch.call()).native()
+
+    def write(out: Tensor, *values: Any) -> Tensor | None:
+        result = None if shares(out, values) else call(*values)
+        return None if result is None else copy(out, result)  # type: ignore[no-any-return]
+
+    return write
 
 
 def _writing_several(

@@ -117,6 +117,11 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if SPECIAL or tracked or meta.device is not cpu:
         hooks.dispatched["__setitem__"](self, index, value)
         return
+    kind, given = index.__class__, value.__class__
+    if (kind is int or kind is slice) and meta.ndim and (given is Tensor or given is float or given is int):
+        view = getitem(self, index)
+        hooks.assign(view, without_leading_ones(value, view.meta.ndim) if given is Tensor else value)
+        return
     if _is_foreign(index, value):
         hooks.dispatched["foreign __setitem__"](self, index, value)
         return
