@@ -248,7 +248,7 @@ def _copying(plan: Planned[Any], outs: Sequence[Tensor]) -> Callable[..., Tensor
 
     def write(out: Tensor, *values: Any) -> Tensor | None:
         result = None if shares(out, values) else call(*values)
-        return None if result is None else copy(out, result)  # type: ignore[no-any-return]
+        return None if result is None else copy(out, result)
 
     return write
 
