@@ -196,11 +196,10 @@ _LATER |= dict.fromkeys(
     set_autocast_enabled""".split(),
     "amp",
 )
+_LATER |= dict.fromkeys(("enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"), "autograd.grad_mode")
 _LATER["vmap"] = "func"
 _LEGACY = _re.compile("(Bool|Byte|Char|Short|Int|Long|Half|BFloat16|Float|Double)Tensor|[A-Z][A-Za-z0-9]+Storage")
 """Legacy per-dtype class names, such as FloatTensor and FloatStorage."""
-_GRAD_MODES = frozenset({"enable_grad", "is_grad_enabled", "no_grad", "set_grad_enabled"})
-"""What autograd offers in the module itself."""
 
 _OVERRIDABLE = (
     "as_tensor", "asarray", "from_numpy", "frombuffer", "nonzero", "norm", "result_type", "unique",
@@ -223,8 +222,6 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         made = globals()[name] = getattr(_import_module(f".{_LATER[name]}", __name__), name)
         return made
-    if name in _GRAD_MODES:
-        return getattr(_import_module(".autograd.grad_mode", __name__), name)
     if _LEGACY.fullmatch(name):
         made = globals()[name] = _import_module(".interop.legacy_classes", __name__).legacy_class(name)
         return made
@@ -235,4 +232,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, *_GRAD_MODES, *_LATER})
+    return sorted({*globals(), *_functions(), *_public_names(), *_MODULES, *_LATER})

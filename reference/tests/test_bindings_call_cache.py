@@ -287,7 +287,8 @@ def test_an_entry_in_machine_code_does_what_it_is_made_of() -> None:
         x, y = gb.arange(8.0)[:4], gb.ones(4)
         assert call_(x, y) is x and x.tolist() == [1, 2, 3, 4] and x._version == 1
         assert call_(x, x) is x and x.tolist() == [2, 4, 6, 8]
-        assert call_(x, x.view(4)) is None and x._version == 2
+        assert call_(x, x.view(4)) is x and x.tolist() == [4, 8, 12, 16] and x._version == 3
+        assert call_(x, x.as_strided((4,), (1,), 1)) is None and x._version == 3
     limited = form_of(entries(a, "clamp")[0])
     for call_ in (limited, limited.native()):
         for wrong in (1e30, -1e30, 65505, 1 << 70, 1 << 2000):

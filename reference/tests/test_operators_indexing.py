@@ -7,6 +7,8 @@ from typing import Any
 import gaugeblock as gb
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as hs
 
 
 def cube() -> Any:
@@ -233,3 +235,56 @@ def test_bounds_of_slices_are_not_compared() -> None:
     assert x[:, : Bound()].tolist() == [[0], [3]]
     assert x[:, :: gb.tensor(2)].tolist() == [[0, 2], [3, 5]]
     assert x[:, 2:1].shape == (2, 0) and x[:, :].tolist() == x.tolist()
+
+
+PLACES = hs.lists(hs.integers(-3, 2), min_size=0, max_size=5)
+
+
+@given(
+    ndim=hs.integers(1, 4), rows=hs.integers(1, 3), turned=hs.booleans(), nested=hs.booleans(), data=hs.data(),
+    number=hs.sampled_from([0.0, 1.0, -2.5, float("nan"), 200.0]), whole=hs.booleans(),
+)  # fmt: skip
+def test_vectors_of_places_beside_numpy(
+    ndim: int, rows: int, turned: bool, nested: bool, number: float, whole: bool, data: Any
+) -> None:
+    """Repeated, since the second call is one that has been kept."""
+    array = np.arange(3.0**ndim).reshape((3,) * ndim)
+    x = gb.from_numpy(array.copy())
+    if turned and ndim > 1:
+        array, x = array.swapaxes(0, 1), x.transpose(0, 1)
+    listed = np.asarray(data.draw(PLACES), np.int64)
+    count = min(rows, ndim)
+    places = [listed, np.roll(listed, 1), listed[::-1].copy()][:count]
+    if nested:
+        places = [one.reshape(1, -1) for one in places]
+    before = (slice(None),) * data.draw(hs.integers(0, ndim - count)) if whole else ()
+    index, given_index = (*before, *places), (*before, *map(gb.from_numpy, places))
+    for _ in range(2):
+        np.testing.assert_array_equal(x[given_index].numpy(), array[index])
+    if len({place % 3 for place in listed}) < listed.size:
+        return  # which of several values a place gets is not defined
+    taken = array[index]
+    for value in (number, np.arange(float(taken.size)).reshape(taken.shape), taken[..., -1:] * 2):
+        for _ in range(2):
+            target, expected = x.clone(), array.copy()
+            version = target._version
+            expected[index] = value
+            target[given_index] = value if isinstance(value, float) else gb.from_numpy(np.array(value))
+            np.testing.assert_array_equal(target.numpy(), expected)
+            assert target._version == version + 1
+
+
+@pytest.mark.parametrize("index", [(0, 3), (3, 0), (0, -4), (-4, 0)])
+def test_places_outside_are_named(index: tuple[int, int]) -> None:
+    x, (i, j) = gb.zeros(3, 3), [gb.tensor([1, place]) for place in index]
+    wrong = next(place for place in index if place)
+    for _ in range(3):
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for dimension {index.index(wrong)} with"):
+            x[i, j]
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for dimension {index.index(wrong)} with"):
+            x[i, j] = 1.0
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+            x[gb.tensor([0, wrong])] = 1.0
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds"):
+            x[:, gb.tensor([0, wrong])]
+    assert x.tolist() == [[0.0] * 3] * 3

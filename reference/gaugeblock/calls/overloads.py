@@ -329,7 +329,7 @@ class Parameter(NamedTuple):
         name = self.name
         if self.spread:
             ints = f"{name} if {name} and only_ints({name})"
-            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER"
+            return f"{ints} else plain({name}[0]) if len({name}) == 1 else OTHER if {name} else 'not given'"
         if "value" in self.kinds:
             return f"{name}.meta if {name}.__class__ is Tensor else valued({name})"
         if self.by_class and "tensor" not in self.kinds:

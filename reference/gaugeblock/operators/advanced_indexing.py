@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+from array import array as c_array
 from collections.abc import Callable, Iterator, Sequence
+from math import prod
 from typing import Any
 
 from ..core import lazy_numpy as np
@@ -13,19 +15,23 @@ from ..core.dtype import DType, bool_, complex32, int64
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.rounding import complex_numbers, rounded
 from ..dispatch.keys import any_autograd
+from ..kernels.bound_call import Fresh
+from ..kernels.conversion import Immediate
+from ..kernels.histogram import limits_kernel
 from ..memory.elements import store_bytes
 from ..tensor.array_view import FEW, array_of
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import item
-from ..tensor.tensor import Tensor, empty_tensor
+from ..tensor.tensor import Tensor, empty_tensor, view_at_same_place
 from ..tensor.tensor_meta import CONJUGATE, TensorMeta, contiguous_meta, recalled
 from ..tensor.versions import bump_version, check_written_in_inference
-from ..tensor.views import unsqueeze
+from ..tensor.views import expand, unsqueeze
 from .arrays import STEPS, Array, filled, number_as, outside, stored_values, true_places, values
 from .copy import clone
 from .fill import assigned_number, masked_fill_
-from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
+from .index_key import INDEX_DTYPES, MOST_DIMS, Key, key_of, split_index, tensor_index_array, without_values
 from .invoke import apply
+from .launch import element_launch
 from .loop_plan import picking
 from .masks import masked_finder
 from .operand_checks import check_no_overlap, warn_of_internal_overlap
@@ -36,15 +42,64 @@ from .tensor_data import tensor_of_few
 
 def advanced_getitem(self: Tensor, index: Any) -> Tensor:
     """A copy of the indexed elements. Raises IndexError for bad indices, ValueError for a slice step below 1."""
-    if type(index) is list:
+    if type(index) is list and not (index and type(index[0]) is list):
         listed = tensor_of_few(index)
         index = listed if listed is not None and listed.meta.dtype in (int64, bool_) else index
     if takes_rows(self, index):
         return _rows_at(self, index)
     if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
         return masked_finder(self.meta, index.meta)(self, index)
+    found = _picked_by_several(self, index) if type(index) is tuple else None
+    if found is not None:
+        return found
     view, arrays = split_index(self, index)
     return _pick(view, arrays)
+
+
+def _picked_by_several(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
+    """Return what an index along one dim picks, behind whole slices, or what indices of equal sizes pick along the
+    first dims; None for anything else, and for places below 0 or outside."""
+    dim = len(index) - 1
+    last = index[-1]
+    if dim and type(last) is Tensor and index[:-1] == WHOLE[dim] and takes_rows(self, last) and dim < self.meta.ndim:
+        return picked_at(self, last, dim)
+    places = _joined(self, index)
+    return None if places is None else picked_at(*places)
+
+
+WHOLE = [(slice(None),) * dims for dims in range(MOST_DIMS)]
+"""As many whole slices."""
+
+
+def _joined(self: Tensor, index: Sequence[Any]) -> tuple[Tensor, Tensor] | None:
+    """Return the tensor with its first dims as one, and the places there that several indices name; None unless they
+    are contiguous and of equal sizes, and all but the first surely within their dims."""
+    meta, first = self.meta, index[0]
+    if len(index) < 2 or type(first) is not Tensor or not meta.contiguous or meta.ndim < len(index) or meta.lazy:
+        return None
+    wanted = first.meta
+    known = wanted.contiguous and wanted.dtype is int64 and wanted.ndim and wanted.numel and wanted.device is cpu
+    if not known or meta.device is not cpu or SPECIAL:
+        return None
+    if not all(type(one) is Tensor and one.meta is wanted for one in index):
+        return None
+    places = first
+    for size, one in zip(meta.sizes[1 : len(index)], index[1:], strict=True):
+        cells = c_array("q", (-1, 0))
+        limits_kernel(int64)(cells.buffer_info()[0], one.pointer, 1, wanted.numel, 0, 8)
+        if cells[1] < 0 or cells[0] >= size:
+            return None
+        places = recalled(wanted.plans, "places", _adding_multiples, wanted)(one, places, size)
+    sizes = (prod(meta.sizes[: len(index)]), *meta.sizes[len(index) :])
+    return view_at_same_place(self, contiguous_meta(sizes, meta.dtype)), places
+
+
+def _adding_multiples(meta: TensorMeta) -> Callable[..., Tensor]:
+    """Return the call that adds so many times the elements of another tensor to those of one."""
+    launch = element_launch("add.alpha", meta, [meta, meta, Immediate(int64)], int64)
+    assert launch is not None
+    kernel, tail = launch.call()
+    return Fresh(kernel, (meta,), tail).native()
 
 
 def takes_rows(self: Tensor, index: Any) -> bool:
@@ -63,22 +118,23 @@ def _is_whole_mask(meta: TensorMeta, mask: TensorMeta) -> bool:
     return same and meta.device is cpu and mask.device is cpu and not meta.lazy
 
 
-def picked_at(self: Tensor, index: Tensor) -> Tensor | None:
-    """The parts of `self` at a contiguous index along dim 0, if all lie in [0, size); None for anything else."""
-    call: Any = recalled(self.meta.plans, ("picked", index.meta), _picking, self.meta, index.meta)
+def picked_at(self: Tensor, index: Tensor, dim: int = 0) -> Tensor | None:
+    """The parts of `self` at a contiguous index along a dim, if all lie in [0, size); None for anything else."""
+    call: Any = recalled(self.meta.plans, ("picked", dim, index.meta), _picking, self.meta, index.meta, dim)
     return call(self, index) if call else None
 
 
-def _picking(meta: TensorMeta, index: TensorMeta) -> Callable[..., Any] | bool:
+def _picking(meta: TensorMeta, index: TensorMeta, dim: int) -> Callable[..., Any] | bool:
     """Return the call that picks; False where memory or layout do not allow it."""
     if meta.device is not cpu or index.device is not cpu or meta.lazy or not index.contiguous:
         return False
-    flat = contiguous_meta((index.numel, *meta.sizes[1:]), meta.dtype)
+    before, behind = meta.sizes[:dim], meta.sizes[dim + 1 :]
+    flat = contiguous_meta((*before, index.numel, *behind), meta.dtype)
     if not flat.numel or not meta.numel:
         return False
     row = contiguous_meta((index.numel,), index.dtype)
-    call = picking(flat, meta, row, 0, (index.numel, *[1] * (meta.ndim - 1)))
-    return call._replace(results=(contiguous_meta(index.sizes + meta.sizes[1:], meta.dtype),)).native()
+    call = picking(flat, meta, row, dim, (*[1] * dim, index.numel, *[1] * len(behind)))
+    return call._replace(results=(contiguous_meta((*before, *index.sizes, *behind), meta.dtype),)).native()
 
 
 def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
@@ -88,13 +144,41 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
         value = assigned_number(value)
     if type(index) is Tensor and index.meta.dtype is bool_ and _fill_where(self, index, value):
         return
-    rows = isinstance(value, Tensor) and not SPECIAL and takes_rows(self, index)
-    if rows and value.meta.sizes == (index.meta.numel, *self.meta.sizes[1:]) and not any_autograd((self, value), {}):
-        apply("index_put_", self, (index,), value)
+    joined = _joined(self, index) if type(index) is tuple else None
+    target, places = joined or (self, index)
+    if _put_rows(target, places, value):
         return
     view, arrays = split_index(self, index)
     given = index if isinstance(index, tuple | list) else (index,)
     _put(view, arrays, value, given, accumulate=False, drop=True)
+
+
+LEAST_MOST = 127
+"""The largest number that every dtype holds."""
+
+
+def _put_rows(self: Tensor, index: Any, value: Any) -> bool:
+    """Return whether an index is a vector of places along dim 0 and a tensor or a number fit there, which are then
+    written."""
+    if SPECIAL or not takes_rows(self, index) or index.meta.ndim > 1 or index.meta.device is not cpu:
+        return False
+    dtype, sizes = self.meta.dtype, (index.meta.numel, *self.meta.sizes[1:])
+    if isinstance(value, Tensor):
+        fits = value.meta.dtype is dtype and sizes[len(sizes) - value.meta.ndim :] == value.meta.sizes
+        if not fits or any_autograd((self, value), {}):
+            return False
+        apply("index_put_", self, (index,), value)
+        return True
+    kind = float if dtype.is_floating_point else int if dtype.category == "int" else None
+    if type(value) is not kind or not 0 <= value <= LEAST_MOST or not self.meta.numel or not dtype.computes:
+        return False
+    if self.meta.device is not cpu or any_autograd((self,), {}):
+        return False
+    try:
+        apply("index_fill_.int_Scalar", self, 0, index, value)
+    except IndexError:  # nothing is written yet; the general path names the index as an index is named
+        return False
+    return True
 
 
 def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
@@ -108,7 +192,10 @@ def _fill_where(self: Tensor, mask: Tensor, value: Any) -> bool:
         value = item(value)
     for _ in range(len(sizes) - ndim):
         mask = unsqueeze(mask, mask.meta.ndim)
-    masked_fill_(self, mask, value)
+    if SPECIAL or self.meta.lazy or any_autograd((self,), {}):
+        masked_fill_(self, mask, value)
+    else:
+        apply("masked_fill_.Scalar", self, mask, value)
     return True
 
 
@@ -117,6 +204,10 @@ def index(self: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
     """The elements named by one index tensor (or None) per dim, as a copy. Raises IndexError."""
     if len(indices) == 1 and takes_rows(self, indices[0]):
         return _rows_at(self, indices[0])  # type: ignore[arg-type]
+    places = _joined(self, indices)
+    found = None if places is None else picked_at(*places)
+    if found is not None:
+        return found
     return _pick(self, _arrays_of(self, indices))
 
 
@@ -158,8 +249,11 @@ def _putting_rows(
     if index is None or not takes_rows(self, index) or index.meta.ndim != 1 or not values.meta.numel:
         return None
     alike = values.meta.dtype is made.dtype and not made.lazy and not values.meta.lazy
-    if not alike or values.meta.sizes != (index.meta.numel, *made.sizes[1:]):
+    sizes = (index.meta.numel, *made.sizes[1:])
+    if not alike or values.meta.sizes != sizes[len(sizes) - values.meta.ndim :]:
         return None
+    if values.meta.ndim < len(sizes):
+        values = expand(values, sizes)
     found = planned_scatter("index_put", made, self.meta, 0, index, values, "add" if accumulate else None)
     if found is None:
         return None

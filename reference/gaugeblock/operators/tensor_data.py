@@ -9,7 +9,19 @@ from typing import Any, NoReturn
 from ..core import lazy_numpy as np
 from ..core.away import away
 from ..core.device import Device, as_device, cpu
-from ..core.dtype import DEFAULTS, DType, bfloat16, bool_, complex32, dtype_from_numpy, dtype_of_number, int64
+from ..core.dtype import (
+    DEFAULTS,
+    DType,
+    bfloat16,
+    bool_,
+    complex32,
+    dtype_from_numpy,
+    dtype_of_number,
+    float32,
+    float64,
+    int32,
+    int64,
+)
 from ..core.errors import type_error
 from ..core.limits import iinfo
 from ..core.promotion import promote_types
@@ -53,8 +65,9 @@ def tensor(
             return found  # type: ignore[no-any-return]
     if isinstance(data, Tensor):
         warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()")
-    if dtype is None and device is None and not requires_grad and not pin_memory:
-        result = tensor_of_few(data)
+    here = device is None or (device is cpu and not SPECIAL)
+    if here and not requires_grad and not pin_memory:
+        result = tensor_of_few(data, dtype)
         if result is not None:
             return hooks.dispatched["made"](result) if SPECIAL else result
     place = as_device(device)
@@ -90,18 +103,33 @@ def legacy_tensor(*sizes: Any) -> Tensor:
     return made
 
 
-def tensor_of_few(data: Any) -> Tensor | None:
-    """A tensor of one Python number, or of a short list of numbers of one type; None for anything else."""
+FEW_NUMBERS = 64
+KEPT: dict[Any, tuple[DType, ...]] = {float: (float32, float64), int: (int64, int32)}
+"""Class of a number -> dtypes that are stored without a conversion."""
+
+
+def tensor_of_few(data: Any, dtype: DType | None = None) -> Tensor | None:
+    """A tensor of one Python number, or of a short list of numbers of one type, or of such lists of equal lengths; None
+    for anything else, and for a dtype that asks for a conversion."""
     kind = data.__class__
-    leaves, sizes = (data,), ()  # type: tuple[Any, ...], tuple[int, ...]
-    if kind is list and 0 < len(data) <= 64:
-        kinds = set(map(type, data))
-        kind = kinds.pop() if len(kinds) == 1 else None
+    leaves, sizes = (data,), ()  # type: Sequence[Any], tuple[int, ...]
+    if kind is list and 0 < len(data) <= FEW_NUMBERS:
         leaves, sizes = data, (len(data),)
+        if data[0].__class__ is list:
+            lengths = {len(one) if one.__class__ is list else -1 for one in data}
+            length = lengths.pop()
+            if lengths or not 0 < length * len(data) <= FEW_NUMBERS:
+                return None
+            leaves, sizes = [number for one in data for number in one], (len(data), length)
+        kinds = set(map(type, leaves))
+        kind = kinds.pop() if len(kinds) == 1 else None
     if kind is not float and kind is not int and kind is not bool:
         return None
-    dtype = DEFAULTS.dtype if kind is float else int64 if kind is int else bool_
-    if dtype is bfloat16:
+    if dtype is None:
+        dtype = DEFAULTS.dtype if kind is float else int64 if kind is int else bool_
+        if dtype is bfloat16:
+            return None
+    elif dtype not in KEPT.get(kind, ()):
         return None
     try:
         packed = pack_elements(dtype, leaves)
