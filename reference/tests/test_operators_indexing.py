@@ -274,6 +274,16 @@ def test_vectors_of_places_beside_numpy(
             assert target._version == version + 1
 
 
+def test_no_index_at_all() -> None:
+    x = gb.arange(6.0).view(2, 3)
+    for _ in range(2):
+        assert x[()].tolist() == x.tolist()
+        assert gb.ops.aten.index(x, [None, None]).tolist() == x.tolist()
+        y = x.clone()
+        y[()] = 1.0
+        assert y.tolist() == [[1.0] * 3] * 2
+
+
 @pytest.mark.parametrize("index", [(0, 3), (3, 0), (0, -4), (-4, 0)])
 def test_places_outside_are_named(index: tuple[int, int]) -> None:
     x, (i, j) = gb.zeros(3, 3), [gb.tensor([1, place]) for place in index]

@@ -49,7 +49,7 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
         return _rows_at(self, index)
     if type(index) is Tensor and index.meta.dtype is bool_ and _is_whole_mask(self.meta, index.meta):
         return masked_finder(self.meta, index.meta)(self, index)
-    found = _picked_by_several(self, index) if type(index) is tuple else None
+    found = _picked_by_several(self, index) if type(index) is tuple and index else None
     if found is not None:
         return found
     view, arrays = split_index(self, index)
@@ -74,8 +74,10 @@ WHOLE = [(slice(None),) * dims for dims in range(MOST_DIMS)]
 def _joined(self: Tensor, index: Sequence[Any]) -> tuple[Tensor, Tensor] | None:
     """Return the tensor with its first dims as one, and the places there that several indices name; None unless they
     are contiguous and of equal sizes, and all but the first surely within their dims."""
+    if len(index) < 2:
+        return None
     meta, first = self.meta, index[0]
-    if len(index) < 2 or type(first) is not Tensor or not meta.contiguous or meta.ndim < len(index) or meta.lazy:
+    if type(first) is not Tensor or not meta.contiguous or meta.ndim < len(index) or meta.lazy:
         return None
     wanted = first.meta
     known = wanted.contiguous and wanted.dtype is int64 and wanted.ndim and wanted.numel and wanted.device is cpu
