@@ -29,7 +29,7 @@ from ..tensor.views import expand, unsqueeze
 from .arrays import STEPS, Array, filled, number_as, outside, stored_values, true_places, values
 from .copy import clone
 from .fill import assigned_number, masked_fill_
-from .index_key import INDEX_DTYPES, MOST_DIMS, Key, key_of, split_index, tensor_index_array, without_values
+from .index_key import INDEX_DTYPES, Key, key_of, split_index, tensor_index_array, without_values
 from .invoke import apply
 from .launch import element_launch
 from .loop_plan import picking
@@ -57,23 +57,22 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
 
 
 def _picked_by_several(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
-    """Return what an index along one dim picks, behind whole slices, or what indices of equal sizes pick along the
-    first dims; None for anything else, and for places below 0 or outside."""
+    """Return the elements at an index behind whole slices, or at indices of equal sizes along the first dims. Return
+    None for any other index, and for negative places and those out of range."""
     dim = len(index) - 1
     last = index[-1]
-    if dim and type(last) is Tensor and index[:-1] == WHOLE[dim] and takes_rows(self, last) and dim < self.meta.ndim:
+    if dim and type(last) is Tensor and index[:-1] == (WHOLE,) * dim and takes_rows(self, last) and dim < self.meta.ndim:
         return picked_at(self, last, dim)
     places = _joined(self, index)
     return None if places is None else picked_at(*places)
 
 
-WHOLE = [(slice(None),) * dims for dims in range(MOST_DIMS)]
-"""As many whole slices."""
+WHOLE = slice(None)
 
 
 def _joined(self: Tensor, index: Sequence[Any]) -> tuple[Tensor, Tensor] | None:
-    """Return the tensor with its first dims as one, and the places there that several indices name; None unless they
-    are contiguous and of equal sizes, and all but the first surely within their dims."""
+    """Return the tensor with its indexed dims flattened into one, and the places there that the indices name. Return
+    None unless the indices are contiguous and of equal sizes, and all but the first are within range."""
     if len(index) < 2:
         return None
     meta, first = self.meta, index[0]
@@ -97,7 +96,7 @@ def _joined(self: Tensor, index: Sequence[Any]) -> tuple[Tensor, Tensor] | None:
 
 
 def _adding_multiples(meta: TensorMeta) -> Callable[..., Tensor]:
-    """Return the call that adds so many times the elements of another tensor to those of one."""
+    """Return the call of two tensors and a number that adds the number times the second to the first."""
     launch = element_launch("add.alpha", meta, [meta, meta, Immediate(int64)], int64)
     assert launch is not None
     kernel, tail = launch.call()
@@ -155,13 +154,13 @@ def advanced_setitem(self: Tensor, index: Any, value: Any) -> None:
     _put(view, arrays, value, given, accumulate=False, drop=True)
 
 
-LEAST_MOST = 127
-"""The largest number that every dtype holds."""
+INT8_MAX = 127
+"""Every dtype but bool holds the numbers from 0 to this."""
 
 
 def _put_rows(self: Tensor, index: Any, value: Any) -> bool:
-    """Return whether an index is a vector of places along dim 0 and a tensor or a number fit there, which are then
-    written."""
+    """Write a tensor or a number to a vector of places along dim 0. Return False, with nothing written, for any other
+    index and for values that do not fit."""
     if SPECIAL or not takes_rows(self, index) or index.meta.ndim > 1 or index.meta.device is not cpu:
         return False
     dtype, sizes = self.meta.dtype, (index.meta.numel, *self.meta.sizes[1:])
@@ -172,7 +171,7 @@ def _put_rows(self: Tensor, index: Any, value: Any) -> bool:
         apply("index_put_", self, (index,), value)
         return True
     kind = float if dtype.is_floating_point else int if dtype.category == "int" else None
-    if type(value) is not kind or not 0 <= value <= LEAST_MOST or not self.meta.numel or not dtype.computes:
+    if type(value) is not kind or not 0 <= value <= INT8_MAX or not self.meta.numel or not dtype.computes:
         return False
     if self.meta.device is not cpu or any_autograd((self,), {}):
         return False

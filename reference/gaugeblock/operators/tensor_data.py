@@ -104,8 +104,8 @@ def legacy_tensor(*sizes: Any) -> Tensor:
 
 
 FEW_NUMBERS = 64
-KEPT: dict[Any, tuple[DType, ...]] = {float: (float32, float64), int: (int64, int32)}
-"""Class of a number -> dtypes that are stored without a conversion."""
+STORED_AS: dict[Any, tuple[DType, ...]] = {float: (float32, float64), int: (int64, int32)}
+"""Class of a number -> dtypes that hold it without a conversion."""
 
 
 def tensor_of_few(data: Any, dtype: DType | None = None) -> Tensor | None:
@@ -129,7 +129,7 @@ def tensor_of_few(data: Any, dtype: DType | None = None) -> Tensor | None:
         dtype = DEFAULTS.dtype if kind is float else int64 if kind is int else bool_
         if dtype is bfloat16:
             return None
-    elif dtype not in KEPT.get(kind, ()):
+    elif dtype not in STORED_AS.get(kind, ()):
         return None
     try:
         packed = pack_elements(dtype, leaves)
