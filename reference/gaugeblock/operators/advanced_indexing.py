@@ -59,9 +59,9 @@ def advanced_getitem(self: Tensor, index: Any) -> Tensor:
 def _picked_by_several(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     """Return the elements at an index behind whole slices, or at indices of equal sizes along the first dims. Return
     None for any other index, and for negative places and those out of range."""
-    dim = len(index) - 1
-    last = index[-1]
-    if dim and type(last) is Tensor and index[:-1] == (WHOLE,) * dim and takes_rows(self, last) and dim < self.meta.ndim:
+    dim, last = len(index) - 1, index[-1]
+    behind = 0 < dim < self.meta.ndim and type(last) is Tensor and all(type(one) is slice for one in index[:-1])
+    if behind and index[:-1] == (WHOLE,) * dim and takes_rows(self, last):
         return picked_at(self, last, dim)
     places = _joined(self, index)
     return None if places is None else picked_at(*places)
