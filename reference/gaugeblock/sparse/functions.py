@@ -23,10 +23,9 @@ def softmax(input: Tensor, dim: int, dtype: DType | None, log: bool) -> Tensor:
     """Return the softmax along a dim, or its logarithm, of the specified elements, coalesced. The others count as minus
     infinity. Raises NotImplementedError for another layout and for dtypes other than float32 and float64, IndexError
     for a dim out of range."""
-    name = "_sparse_log_softmax" if log else "_sparse_softmax"
+    name = "sparse.log_softmax" if log else "sparse.softmax"
     if not is_coo(input):
-        key = "CPU" if input.layout is strided else "SparseCsrCPU"
-        raise NotImplementedError(f"Could not run '{name}' on a tensor of {key}: it takes tensors in coordinate form")
+        raise NotImplementedError(f"{name}(): takes tensors in coordinate form, got layout {input.layout.name}")
     dim = wrap_dim(name, dim, input.meta.ndim)
     given: Any = input if dtype is None else apply("to.dtype", input, dtype)
     if given.dtype not in (float32, float64):
