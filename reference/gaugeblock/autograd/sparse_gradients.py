@@ -100,7 +100,7 @@ def to_dense_back(ctx: Any, grad: Tensor) -> Grads:
 
 
 def as_given(ctx: Any, grad: Tensor) -> Grads:
-    """Return the gradient of a conversion of layouts: at the indices of what was sparse before, else strided."""
+    """Return the gradient of a layout conversion: at the indices of a sparse input, strided for a strided one."""
     (self,) = ctx.saved_tensors
     found = at_indices(grad, self) if isinstance(self, SparseTensor) else dense(grad)
     return found, *[None] * (len(ctx.inputs) - 1)
@@ -223,7 +223,7 @@ def mul_back(ctx: Any, grad: Tensor) -> Grads:
 
 
 def div_back(ctx: Any, grad: Tensor) -> Grads:
-    """Return the gradients of a quotient by a tensor without dims."""
+    """Return the gradients of a division by a 0-dim tensor."""
     self, other = ctx.saved_tensors
     divisor = apply("conj", other)
     mine = apply("div.Tensor", grad, divisor)
@@ -234,7 +234,7 @@ def div_back(ctx: Any, grad: Tensor) -> Grads:
 
 
 def reduced(grad: Tensor, like: Tensor) -> Tensor:
-    """Return the gradient of a factor: summed for one without dims, which all elements share."""
+    """Return the gradient of a factor; that of a 0-dim factor is the sum over all elements."""
     return apply("sum", grad) if grad.dim() and not like.dim() else grad  # type: ignore[attr-defined]
 
 
@@ -261,7 +261,7 @@ def unsqueeze_back(ctx: Any, grad: Tensor) -> Grads:
 
 
 def select_back(ctx: Any, grad: Tensor) -> Grads:
-    """Return the gradient of a part: zeros, or nothing specified, in all others."""
+    """Return the gradient of `select`: zero, or not specified, outside of the selected part."""
     sizes, (_, dim, index) = ctx.shapes[0], ctx.inputs
     zeros = apply("new_zeros", dense(grad), tuple(sizes))
     found = apply("select_scatter", zeros, dense(grad), dim, index)
@@ -302,7 +302,7 @@ def unary_back(name: str) -> Callable[..., Any]:
 
 
 CONJUGATES = ("conj", "conj_physical")
-"""Operators that give a real tensor back as it is."""
+"""Operators that return a real tensor unchanged."""
 DERIVATIVES: dict[str, Derivative] = {
     "_to_sparse": Derivative(as_given, keeping(0)),
     "_to_sparse.sparse_dim": Derivative(as_given, keeping(0)),

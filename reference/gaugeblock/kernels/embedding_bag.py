@@ -33,13 +33,13 @@ from .sharing import MAX_DIMS
 
 SUM, MEAN, MAX = range(3)
 AHEAD = 16
-"""So many indices before its turn a row of the table is fetched: memory takes about as long as so many rows do."""
+"""Rows are prefetched this many indices ahead, about the latency of memory."""
 LINE = 64
-"""Bytes of a line of the cache."""
+"""Bytes in a cache line."""
 SHORT = 16
-"""Bytes of a row below which it is not fetched before its turn: a table of such rows is in the cache."""
+"""Bytes below which a row is not prefetched: a table of such rows fits in the cache."""
 VECTORS = 4
-"""So many vectors of a row are added up at a time, as long as so many columns remain."""
+"""Vectors that one pass over a bag adds up, while enough columns remain."""
 
 
 def results_of(dtype: DType, made: DType, mode: int, adjacent: bool) -> list[DType]:
@@ -117,7 +117,7 @@ class Writer(ABC):
         """Write the results of a bag, which has the indices from one place to another, at its places."""
 
     def _check(self, end: str, wrong: str) -> str:
-        """Return whether the call fails: as it does if it is wrong already, or by one of the indices up to an end."""
+        """Return whether the call fails: `wrong`, or an index before `end` is out of range."""
         code = self.code
         most, found = code.register(f"sub i64 {self.rows}, 1"), wrong
         whole = code.register(f"and i64 {end}, {-self.width}")
@@ -160,7 +160,7 @@ class Writer(ABC):
         return self._integer(self.code.at(self.indices, index, self.index_step), self.index)
 
     def _coming(self, index: str) -> str:
-        """Return where the row lies that is needed some indices after the one at a place."""
+        """Return the address of the row that is needed AHEAD indices later."""
         code = self.code
         later = code.minimum(code.register(f"add i64 {index}, {AHEAD}"), code.register(f"sub i64 {self.count}, 1"))
         return code.at(self.table, self._row_of(later), self.row_step)
@@ -170,7 +170,7 @@ class Writer(ABC):
         return self.code.register(f"icmp ne i64 {row}, {self.padding}")
 
     def _one_more(self, many: str, counts: str) -> str:
-        """Return how many rows there are with one that may count."""
+        """Return `many`, plus one if the row counts."""
         return self.code.register(f"add i64 {many}, {self.code.register(f'zext i1 {counts} to i64')}")
 
     def _factor(self, index: str) -> str:
@@ -183,7 +183,7 @@ class Writer(ABC):
             return self.code.emit([cast(scale, self.type)])[0]
 
     def _divisor(self, many: str) -> str:
-        """Return the register of what sums are divided by: 1 for no rows. Empty where the sums are the results."""
+        """Return the register that a mean divides by, 1 for no rows; empty for other modes."""
         if self.mode != MEAN:
             return ""
         with self.code.scope(1):
@@ -241,13 +241,13 @@ class RegisterWriter(Writer):
             done = stop
 
     def _blocks(self) -> list[tuple[int, int]]:
-        """Return how many vectors, of how many elements, the blocks of columns have. The last block of single vectors
-        takes some columns once more, so that shorter vectors are for shorter rows alone."""
+        """Return the number of vectors and their width for each block of columns. The last single vector may overlap
+        the one before, so that only rows shorter than a vector need shorter ones."""
         shorter = [(1, 1 << k) for k in reversed(range(self.width.bit_length()))]
         return [(VECTORS, self.width), *shorter]
 
     def _count(self, bag: str, begin: str, end: str, places: list[str]) -> str:
-        """Note the owners of the indices of a bag, and how many of them count; return that."""
+        """Store the owner of each index of a bag, and the number of those that count; return that number."""
         code = self.code
         with code.carry(begin, end, 1, [("i64", "0")]) as loop:
             self._store_integer(bag, code.at(places[1], loop.index, self.made.itemsize))

@@ -43,7 +43,7 @@ def softmax(input: Tensor, dim: int, dtype: DType | None, log: bool) -> Tensor:
 
 
 def _groups(self: Tensor, dim: int) -> Tensor:
-    """Return for each specified element the number of those that differ from it in the index of a dim alone."""
+    """Return a group number for each specified element; elements of a group differ only in their index of `dim`."""
     indices, sizes = np.delete(columns(self), dim, 0), list(sparse_sizes(self))
     del sizes[dim]
     return index_tensor(np.unique(places_of(indices, sizes), return_inverse=True)[1])
