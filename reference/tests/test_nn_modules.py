@@ -78,6 +78,81 @@ def test_a_module_is_trained_copied_and_cast() -> None:
     assert m.first.weight.requires_grad and m.first.weight.is_leaf
 
 
+class Mixed(nn.Module):
+    """Parameters of four dims and of two, and buffers of an integer and a floating point dtype."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.line, self.image = nn.Linear(2, 2), nn.Conv2d(1, 1, 2)
+        self.normal = nn.BatchNorm1d(2)
+
+    def forward(self, x: Any) -> Any:
+        return self.normal(self.line(x))
+
+
+def test_conversions_keep_parameters_and_take_gradients_along() -> None:
+    m = Mixed()
+    weight, running = m.line.weight, m.normal.running_mean
+    m(gb.ones(3, 2)).sum().backward()
+    assert m.double() is m and m.line.weight is weight
+    assert weight.dtype is weight.grad.dtype is m.normal.running_mean.dtype is gb.float64
+    assert m.normal.num_batches_tracked.dtype is gb.int64 and running.dtype is gb.float32
+    assert m.to(gb.ones(1)).line.weight.dtype is m.bfloat16().float().line.weight.dtype is gb.float32
+    assert m.half().line.bias.dtype is gb.float16 and m.type(gb.float64).normal.num_batches_tracked.dtype is gb.float64
+    assert Mixed().to(memory_format=gb.channels_last).image.weight.stride() == (4, 1, 2, 1)
+    with pytest.raises(TypeError, match="only accepts floating point or complex dtypes"):
+        m.to(gb.int64)
+    with pytest.raises(TypeError, match=r"to\(\): argument 'device' must be device or str, not float"):
+        m.to(3.5)
+
+
+def test_modules_go_to_devices_and_back() -> None:
+    gb.cuda.use_driver("simulated", devices=2, total_memory=1 << 28)
+    try:
+        m = Mixed()
+        weight, before = m.line.weight, m.line.weight.detach().clone()
+        m(gb.ones(3, 2)).sum().backward()
+        m.to("cuda", gb.float64)
+        assert m.line.weight is weight and isinstance(weight, nn.Parameter) and weight.requires_grad
+        tensors = (*m.parameters(), *m.buffers(), weight.grad)
+        assert {str(one.device) for one in tensors} == {"cuda:0"} and weight.dtype is gb.float64
+        assert m.cuda(1).normal.num_batches_tracked.device == gb.device("cuda", 1)
+        optimizer = gb.optim.SGD(m.parameters(), lr=0.5)
+        optimizer.zero_grad()
+        m(gb.ones(3, 2, dtype=gb.float64, device="cuda:1")).sum().backward()
+        optimizer.step()
+        assert gb.allclose(m.cpu().to(gb.float32).line.weight, before)
+        assert m.line.weight.grad.device == gb.device("cpu")
+    finally:
+        del m, weight, tensors, optimizer
+        gb.cuda.use_driver(None)
+
+
+def test_meta_modules_have_new_parameters() -> None:
+    m = Mixed()
+    weight = m.line.weight
+    m.to("meta")
+    assert m.line.weight is not weight and weight.device == gb.device("cpu")
+    assert isinstance(m.line.weight, nn.Parameter) and m.line.weight.is_meta and m.normal.running_var.is_meta
+    m.to_empty(device="cpu")
+    assert m.line.weight.shape == (2, 2) and m.line.weight.requires_grad and not m.normal.running_var.is_meta
+    m.load_state_dict(Mixed().state_dict())
+
+
+def test_members_are_found_by_dotted_names() -> None:
+    m = nn.Sequential(Mixed())
+    assert m.get_submodule("0.line") is m[0].line and m.get_submodule("") is m
+    assert m.get_parameter("0.line.weight") is m[0].line.weight
+    assert m.get_buffer("0.normal.running_mean") is m[0].normal.running_mean
+    for call, target, message in (
+        (m.get_parameter, "0.line.w", r"Linear has no parameter 'w', asked for as '0\.line\.w'"),
+        (m.get_buffer, "0.line.weight", "Linear has no buffer 'weight'"),
+        (m.get_submodule, "0.lines.weight", "Mixed has no submodule 'lines'"),
+    ):
+        with pytest.raises(AttributeError, match=message):
+            call(target)
+
+
 def test_objects_that_a_module_cannot_hold_are_refused() -> None:
     m = nn.Linear(1, 1)
     with pytest.raises(TypeError, match="cannot assign Tensor as parameter 'weight'"):

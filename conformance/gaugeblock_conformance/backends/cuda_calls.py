@@ -9,7 +9,7 @@ from ..dialect import TorchDialect
 
 HOST_ONLY = frozenset(
     """numpy shm blob alloc.pluggable isa vec.introspect accessor threads dispatch.keyset dispatch.registry
-    dispatch.mode wrapper inference quantized blocked sparse_coo sparse_csr""".split()
+    dispatch.mode wrapper inference blocked""".split()
 )
 """Capabilities that have to do with memory of the host, or whose requirements speak of the keys of CPU tensors."""
 

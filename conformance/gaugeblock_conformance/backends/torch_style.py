@@ -38,7 +38,7 @@ NEEDS_DATA = frozenset("numpy buffer dlpack threads serialize bigmem refcount so
 FACTORIES = frozenset(
     """empty zeros ones full arange linspace eye tensor scalar_tensor empty_strided rand randn randint randperm
     logspace as_tensor bartlett_window blackman_window hamming_window hann_window kaiser_window fft_fftfreq
-    fft_rfftfreq tril_indices triu_indices""".split()
+    fft_rfftfreq tril_indices triu_indices sparse_coo_tensor sparse_csr_tensor""".split()
 )
 """What makes tensors of no tensors: it is told the device."""
 

@@ -247,6 +247,11 @@ def to_dtype_back(ctx: Any, grad: Tensor) -> Grads:
     return apply("to.dtype", grad, ctx.saved_tensors[0].dtype), *[None] * (len(ctx.inputs) - 1)
 
 
+def to_device_back(ctx: Any, grad: Tensor) -> Grads:
+    (self,) = ctx.saved_tensors
+    return apply("to.device", grad, self.device, self.dtype), *[None] * (len(ctx.inputs) - 1)
+
+
 def transpose_back(ctx: Any, grad: Tensor) -> Grads:
     return apply("transpose.int", grad, ctx.inputs[1], ctx.inputs[2]), None, None
 
@@ -278,7 +283,7 @@ def cat_back(ctx: Any, grad: Tensor) -> Grads:
     dim = (ctx.inputs[1] if len(ctx.inputs) > 1 else 0) % grad.dim()  # type: ignore[attr-defined]
     begin, found = 0, []
     for one in ctx.inputs[0]:
-        places = apply("arange.start", begin, begin + one.shape[dim])
+        places = apply("arange.start", begin, begin + one.shape[dim], device=grad.device)
         found.append(apply("index_select", grad, dim, places))
         begin += one.shape[dim]
     return found, None
@@ -327,7 +332,7 @@ DERIVATIVES: dict[str, Derivative] = {
     "div.Scalar": Derivative(by_number_back("div.Scalar"), keeping()),
     "div.Tensor": Derivative(div_back, keeping(0, 1)),
     "to.dtype": Derivative(to_dtype_back, keeping(0)),
-    "to.device": Derivative(to_dtype_back, keeping(0)),
+    **{name: Derivative(to_device_back, keeping(0)) for name in ("to.device", "to.other", "to.dtype_layout")},
     **{name: Derivative(lambda ctx, grad: (apply("conj", grad),), keeping()) for name in CONJUGATES},
     "t": Derivative(lambda ctx, grad: (apply("t", grad),), keeping()),
     "transpose.int": Derivative(transpose_back, keeping()),

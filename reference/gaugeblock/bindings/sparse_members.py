@@ -56,8 +56,9 @@ def _factory(name: str) -> Callable[..., Any]:
 
 
 for _name in FACTORIES:
-    REGISTRY.register(_name, "SparseCPU", _factory(_name))
-    REGISTRY.register(_name, "SparseCsrCPU", _factory(_name))
+    for _device in ("CPU", "CUDA", "Meta"):
+        REGISTRY.register(_name, f"Sparse{_device}", _factory(_name))
+        REGISTRY.register(_name, f"SparseCsr{_device}", _factory(_name))
 for _name in METHODS:
     setattr(Tensor, _name, _later(_name))
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from ..core.layout import _mkldnn, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
+from ..core.device import Device
+from ..core.layout import Layout, _mkldnn, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import AUTOGRAD_KEY, CONJUGATE, NEGATIVE, TensorMeta
 from ..tensor.versions import INFERENCE
@@ -240,6 +241,11 @@ DEVICE_KEYS = {
     "privateuseone": DENSE | BACKEND_BIT["PrivateUse1"] | FUNCTIONALITY_BIT["AutocastPrivateUse1"],
 }
 """Device type -> the keys of a plain strided tensor on it, which do not depend on requires_grad."""
+
+
+def layout_keys(layout: Layout, device: Device) -> int:
+    """Return the keys of a tensor on a device in a layout that is not strided."""
+    return DEVICE_KEYS[device.type] & ~FUNCTIONALITY_BIT["Dense"] | LAYOUT_BIT[layout]
 
 
 DEEPEST = 8

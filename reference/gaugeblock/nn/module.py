@@ -6,7 +6,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Self
 
-from ..core.dtype import float16, float32, float64
+from ..core.device import as_device
+from ..core.dtype import DType, bfloat16, float16, float32, float64
+from ..operators.conversion import conversion_options
+from ..operators.invoke import apply
+from ..tensor.attributes import can_replace
 from ..tensor.tensor import Tensor
 from .parameter import Parameter
 
@@ -16,6 +20,20 @@ class IncompatibleKeys(NamedTuple):
 
     missing_keys: list[str]
     unexpected_keys: list[str]
+
+
+def _replaced(parameter: Any, fn: Callable[[Any], Any]) -> Any:
+    """Return a parameter with what a function makes of its data and of its gradient: the same object where its data may
+    be replaced, else a new one."""
+    made, grad = fn(parameter.data), parameter.grad
+    changed = None if grad is None else fn(grad.detach()).requires_grad_(grad.requires_grad)
+    if can_replace(parameter, made):
+        parameter.grad = None
+        parameter.data = made
+    else:
+        parameter = Parameter(made, parameter.requires_grad)
+    parameter.grad = changed
+    return parameter
 
 
 class Module:
@@ -249,25 +267,95 @@ class Module:
         fn(self)
         return self
 
-    def to(self, *args: Any, **kwargs: Any) -> Self:
-        """Convert parameters and buffers in place as Tensor.to does; a dtype converts floating ones only."""
-        for tensor in (*self.parameters(), *self.buffers()):
-            if tensor.meta.dtype.is_floating_point or tensor.meta.dtype.is_complex:
-                data: Any = tensor.data  # type: ignore[attr-defined]
-                tensor.data = data.to(*args, **kwargs)  # type: ignore[attr-defined]
+    def _apply(self, fn: Callable[[Any], Any]) -> Self:
+        """Replace parameters, their gradients and buffers by what a function makes of them. A parameter stays the same
+        object unless its data may not be replaced, as by meta tensors."""
+        for module in self.modules():
+            for table in (module._parameters, module._buffers):
+                for name, tensor in table.items():
+                    if tensor is not None:
+                        table[name] = _replaced(tensor, fn) if table is module._parameters else fn(tensor)
         return self
 
+    def to(self, *args: Any, **kwargs: Any) -> Self:
+        """Convert parameters and buffers as Tensor.to does: ``to(device)``, ``to(dtype)``, ``to(device, dtype)`` or
+        ``to(other)``. A dtype converts floating point and complex tensors alone, a memory_format those of four or five
+        dims. Raises TypeError for a dtype that is neither floating point nor complex."""
+        dtype, device, non_blocking, _, memory_format = conversion_options.__wrapped__(*args, **kwargs)
+        if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
+            raise TypeError(
+                f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}"
+            )
+
+        def convert(tensor: Any) -> Any:
+            real = tensor.is_floating_point() or tensor.is_complex()
+            layout = {"memory_format": memory_format} if memory_format is not None and tensor.dim() in (4, 5) else {}
+            place = tensor.device if device is None else device
+            return tensor.to(place, dtype if real else None, non_blocking=non_blocking, **layout)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
+        """Move parameters and buffers to a device without their elements, and return self: out of the meta device."""
+        place = as_device(device)
+        return self._apply(lambda tensor: apply("empty_like", tensor, device=place))
+
+    def cpu(self) -> Self:
+        """Move parameters and buffers to the CPU, and return self."""
+        return self.to("cpu")
+
+    def cuda(self, device: Any = None) -> Self:
+        """Move parameters and buffers to a CUDA device, the current one unless one is given, and return self."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
+    def type(self, dst_type: Any) -> Self:
+        """Convert parameters and buffers to a dtype, and return self."""
+        return self._apply(lambda tensor: tensor.type(dst_type))
+
     def float(self) -> Self:
-        """Convert floating parameters and buffers to float32, and return self."""
-        return self.to(float32)
+        """Convert floating point parameters and buffers to float32, and return self."""
+        return self._to_floating(float32)
 
     def double(self) -> Self:
-        """Convert floating parameters and buffers to float64, and return self."""
-        return self.to(float64)
+        """Convert floating point parameters and buffers to float64, and return self."""
+        return self._to_floating(float64)
 
     def half(self) -> Self:
-        """Convert floating parameters and buffers to float16, and return self."""
-        return self.to(float16)
+        """Convert floating point parameters and buffers to float16, and return self."""
+        return self._to_floating(float16)
+
+    def bfloat16(self) -> Self:
+        """Convert floating point parameters and buffers to bfloat16, and return self."""
+        return self._to_floating(bfloat16)
+
+    def _to_floating(self, dtype: DType) -> Self:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
+
+    def get_submodule(self, target: str) -> Module:
+        """Return the submodule of a dotted name, self for the empty one. Raises AttributeError for none of that
+        name."""
+        found: Any = self
+        for name in target.split(".") if target else ():
+            if not isinstance(getattr(found, name, None), Module):
+                raise AttributeError(f"{type(found).__name__} has no submodule {name!r}, asked for as {target!r}")
+            found = getattr(found, name)
+        return found  # type: ignore[no-any-return]
+
+    def get_parameter(self, target: str) -> Tensor:
+        """Return the parameter of a dotted name. Raises AttributeError for none of that name."""
+        return self._member(target, "parameter")
+
+    def get_buffer(self, target: str) -> Tensor:
+        """Return the buffer of a dotted name. Raises AttributeError for none of that name."""
+        return self._member(target, "buffer")
+
+    def _member(self, target: str, kind: str) -> Tensor:
+        path, _, name = target.rpartition(".")
+        owner = self.get_submodule(path)
+        found = owner.__dict__[f"_{kind}s"].get(name)
+        if found is None:
+            raise AttributeError(f"{type(owner).__name__} has no {kind} {name!r}, asked for as {target!r}")
+        return found  # type: ignore[no-any-return]
 
     def share_memory(self) -> Self:
         """Move parameters, their gradients and buffers to memory that other processes can map, and return self."""

@@ -50,6 +50,8 @@ def _conversion(
     laid = memory_format is None or memory_format is preserve_format or strides == meta.strides
     if target_dtype is meta.dtype and target_device is meta.device and laid and not copy:
         return self
+    if meta.dtype.quantized and (target_dtype is meta.dtype or target_device is not meta.device):
+        return call(TO_DEVICE, self, target_device, dtype, non_blocking, copy, memory_format)  # type: ignore[no-any-return]
     target = meta_of(meta.sizes, strides, target_dtype, target_device)
     if meta.device.type == "meta" and target_device.type != "meta":
         raise NotImplementedError("Cannot copy out of meta tensor; no data!")
@@ -101,9 +103,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
             return self if first.meta.dtype is meta.dtype else apply("to.dtype", self, first.meta.dtype)
     try:
         keeps = any(isinstance(one, Tensor) for one in (*args, *kwargs.values()))
-        dtype, device, *rest = (_options.__wrapped__ if keeps else _options)(*args, **kwargs)
+        dtype, device, *rest = (conversion_options.__wrapped__ if keeps else conversion_options)(*args, **kwargs)
     except TypeError:  # of what has no hash, or refused
-        dtype, device, *rest = _options.__wrapped__(*args, **kwargs)
+        dtype, device, *rest = conversion_options.__wrapped__(*args, **kwargs)
     chosen = meta.device if device is None else device if device is cpu else as_device(device)
     if chosen is not meta.device:
         return to_dispatched(self, *args, **kwargs) if meta.has_autograd else converted(self, dtype, chosen, *rest)
@@ -117,7 +119,9 @@ UNCHANGED = [False, False, None]
 
 
 @functools.lru_cache(maxsize=256, typed=True)
-def _options(*args: Any, **kwargs: Any) -> tuple[DType | None, Device | str | None, bool, bool, MemoryFormat | None]:
+def conversion_options(
+    *args: Any, **kwargs: Any
+) -> tuple[DType | None, Device | str | None, bool, bool, MemoryFormat | None]:
     """Return the dtype, device, non_blocking, copy and memory_format that a call of to() asks for. Raises TypeError."""
     values = _wanted(args, kwargs)
     device = values.get("device")

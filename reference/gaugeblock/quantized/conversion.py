@@ -8,7 +8,6 @@ from struct import Struct
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.device import cpu
 from ..core.dtype import DType, float32, float64
 from ..core.errors import check_int
 from ..core.promotion import UPSTREAM_NAMES
@@ -215,15 +214,13 @@ def same_quantizer(self: Tensor, other: Tensor) -> bool:
 
 
 def check_input(operator: str, self: Tensor, dtype: object) -> None:
-    """Raise RuntimeError unless float32 is to become a quantized dtype, on the CPU."""
+    """Raise RuntimeError unless float32 is to become a quantized dtype."""
     if not isinstance(dtype, QuantizedDType):
         allowed = ", ".join(one.name for one in QUANTIZED_DTYPES)
         raise RuntimeError(f"{operator}(): argument 'dtype' must be one of {allowed}, got {dtype!r}")
     if self.meta.dtype is not float32:
         given = UPSTREAM_NAMES.get(self.meta.dtype.name, self.meta.dtype.name)
         raise RuntimeError(f"{operator}(): expects a Float Tensor, got {given}")
-    if self.meta.device is not cpu:
-        raise NotImplementedError(f"{operator}(): only tensors on the CPU are quantized, got one on {self.meta.device}")
 
 
 def check_scale(operator: str, scale: float) -> None:

@@ -9,14 +9,17 @@ from collections.abc import Callable
 from typing import Any
 
 from ..core import lazy_numpy as np
+from ..core.device import Device, as_device, cpu, meta_device
 from ..core.dtype import DType, float32, float64, int64
 from ..core.layout import Layout
-from ..core.memory_format import MemoryFormat
+from ..core.memory_format import MemoryFormat, preserve_format
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.quantized_dtype import QScheme
 from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
+from ..operators.host_copies import on_host
+from ..operators.invoke import apply
 from ..operators.operand_checks import check_keeps_sizes
 from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
@@ -103,10 +106,50 @@ def empty_like(
 ) -> Tensor:  # fmt: skip
     """A fresh tensor with the quantizer of `self`, contents undefined. Raises RuntimeError for other options."""
     meta = self.meta
-    if dtype not in (None, meta.dtype) or pin_memory or str(device or "cpu") != "cpu":
+    place = meta.device if device is None else as_device(device)
+    if dtype not in (None, meta.dtype) or pin_memory or place is not meta.device:
         raise RuntimeError("empty_like(): of a quantized tensor only the memory format can be chosen")
     strides = format_strides("empty_like", meta.sizes, meta.strides, memory_format)
-    return like(self, meta_of(meta.sizes, strides, meta.dtype))
+    return like(self, meta_of(meta.sizes, strides, meta.dtype, place))
+
+
+def moved(
+    self: Tensor, device: Device | str, dtype: DType | None = None, non_blocking: bool = False, copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """The tensor on a device, itself if it is there and no copy is asked for. Raises RuntimeError for another dtype,
+    NotImplementedError for the meta device, which has no quantized tensors."""
+    meta, place = self.meta, as_device(device)
+    if dtype not in (None, meta.dtype):
+        raise RuntimeError(f"to(): a tensor of {meta.dtype} does not become {dtype} by to(); use dequantize() first")
+    strides = format_strides("to", meta.sizes, meta.strides, memory_format)
+    laid = memory_format in (None, preserve_format) or strides == meta.strides
+    if place is meta.device and laid and not copy:
+        return self
+    if place is meta_device:
+        raise NotImplementedError("to(): quantized tensors are on the CPU and on CUDA devices, not on meta")
+    made = like(self, meta_of(meta.sizes, strides, meta.dtype, place))
+    apply("copy_", data_of(made), data_of(self))
+    return made
+
+
+def as_asked(
+    self: Tensor, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | str | None = None,
+    pin_memory: bool | None = None, **options: Any,
+) -> Tensor:  # fmt: skip
+    """The tensor on the device that is given, as `moved`."""
+    return moved(self, self.meta.device if device is None else device, dtype, **options)
+
+
+def write_back(self: Tensor, copy: Tensor) -> None:
+    """Give a tensor the elements of its copy on another device, and a quantized one its quantizer."""
+    if self.meta.dtype.quantized:
+        assert isinstance(self.storage_impl, QuantizedStorage)
+        if self.base is None:
+            self.storage_impl.quantizer = own_quantizer(copy)
+        apply("copy_", data_of(self), data_of(copy))
+    else:
+        apply("copy_", self, copy)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -189,10 +232,17 @@ def element(self: Tensor) -> float:
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "clone": clone, "copy_": copy_, "empty_like": empty_like, "equal": equal, "fill_.Scalar": fill_,
+    "clone": clone, "copy_": copy_, "equal": equal, "fill_.Scalar": fill_,
     "_local_scalar_dense": element,
 }  # fmt: skip
 """Operator of the spec -> kernel for quantized tensors."""
+
+
+ON_DEVICES: dict[str, Callable[..., Any]] = {
+    "q_scale": q_scale, "q_zero_point": q_zero_point, "q_per_channel_axis": q_per_channel_axis, "qscheme": qscheme,
+    "empty_like": empty_like, "to.device": moved, "to.dtype_layout": as_asked,
+}  # fmt: skip
+"""Operator -> kernel that works wherever the integers lie."""
 
 
 def shown(self: Tensor, prefix: str) -> tuple[Tensor, list[str]]:
@@ -204,17 +254,21 @@ def shown(self: Tensor, prefix: str) -> tuple[Tensor, list[str]]:
     else:
         scales, zero_points = as_tensor(quantizer.scales, float64), as_tensor(quantizer.zero_points, int64)
         notes += [f"scale={scales}", f"zero_point={zero_points}", f"axis={getattr(quantizer, 'axis', None)}"]
-    return dequantize(self), notes
+    if self.meta.device is not cpu:
+        notes.insert(0, f"device='{self.meta.device}'")
+    return dequantize(moved(self, cpu)), notes
 
 
 def register() -> None:
     """Declare and register the operators."""
     REGISTRY.define_missing([*DENSE, *QUANTIZED])
-    for schemas, key in ((DENSE, "CPU"), (QUANTIZED, "QuantizedCPU")):
-        for schema, function in schemas.items():
-            REGISTRY.register(schema[: schema.index("(")], key, function)
-    for name, function in KERNELS.items():
-        REGISTRY.register(name, "QuantizedCPU", function)
+    strided = {schema[: schema.index("(")]: function for schema, function in DENSE.items()}
+    quantized = {schema[: schema.index("(")]: function for schema, function in QUANTIZED.items()}
+    for kernels, backend in ((strided, ""), ({**quantized, **KERNELS, **ON_DEVICES}, "Quantized")):
+        for name, function in kernels.items():
+            REGISTRY.register(name, f"{backend}CPU", function)
+            on_cuda = function if name in ON_DEVICES else on_host(name, write_back)
+            REGISTRY.register(name, f"{backend}CUDA", on_cuda)
     hooks.dispatched["quantized clone"] = clone
     hooks.dispatched["quantized shown"] = shown
 

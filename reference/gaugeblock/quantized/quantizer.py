@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 from ..core import lazy_numpy as np
-from ..core.device import cpu
+from ..core.device import Device, cpu
 from ..core.dtype import int64
 from ..core.quantized_dtype import QScheme, QuantizedDType, per_channel_affine, per_tensor_affine
 from ..memory.storage import Storage, allocate_storage, read_device, write_device
@@ -106,16 +106,16 @@ def rebuild_quantized_storage(data: bytes, quantizer: PerTensor | PerChannel) ->
     return made
 
 
-def quantized_storage(nbytes: int, quantizer: PerTensor | PerChannel) -> QuantizedStorage:
-    """A fresh storage of `nbytes` bytes on the CPU for tensors of a quantizer."""
-    made = cast("QuantizedStorage", allocate_storage(nbytes, cpu, QuantizedStorage))
+def quantized_storage(nbytes: int, quantizer: PerTensor | PerChannel, device: Device = cpu) -> QuantizedStorage:
+    """A fresh storage of `nbytes` bytes on a device for tensors of a quantizer."""
+    made = cast("QuantizedStorage", allocate_storage(nbytes, device, QuantizedStorage))
     made.quantizer = quantizer
     return made
 
 
 def empty_quantized(meta: TensorMeta, quantizer: PerTensor | PerChannel) -> Tensor:
     """A fresh quantized tensor of a dense meta, contents undefined."""
-    return make_tensor(meta, quantized_storage(meta.nbytes, quantizer), 0, None)
+    return make_tensor(meta, quantized_storage(meta.nbytes, quantizer, meta.device), 0, None)
 
 
 def own_quantizer(tensor: Tensor) -> PerTensor | PerChannel:

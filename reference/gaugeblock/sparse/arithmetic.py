@@ -30,7 +30,7 @@ def add(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
             f"{parts_of(self).sparse_dim} and {parts_of(other).sparse_dim}"
         )
     mine, theirs = parts_of(self), parts_of(other)
-    indices = index_tensor(np.concatenate([columns(self), columns(other)], 1))
+    indices = apply("cat", [mine.indices, theirs.indices], 1)
     values = [apply("to.dtype", one, dtype) for one in (mine.values, scaled(other, alpha))]
     made = coo(indices, apply("cat", values, 0), self.meta.sizes)
     return coalesced(made) if mine.coalesced and theirs.coalesced else made

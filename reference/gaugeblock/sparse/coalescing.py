@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from ..core import lazy_numpy as np
+from ..core.device import cpu
 from ..core.dtype import bool_, uint8
+from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.arrays import Array
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
+from . import declarations as declarations
 from .coo_tensor import columns, coo, index_tensor, indices_at, parts_of, places_of, sparse_sizes, zeros
 
 
@@ -15,6 +18,8 @@ def coalesced(self: Tensor) -> Tensor:
     parts = parts_of(self)
     if parts.coalesced:
         return self
+    if self.meta.device is not cpu:
+        return call(OPERATOR, self)  # type: ignore[no-any-return]
     sizes = sparse_sizes(self)
     places, order, first = grouped(places_of(columns(self), sizes))
     values = sums(parts.values, order, first)
@@ -44,3 +49,6 @@ def sums(values: Tensor, order: Array, first: Array) -> Tensor:
         added = apply("index_add_", zeros(sizes, uint8), 0, groups, apply("to.dtype", taken, uint8))
         return apply("ne.Scalar", added, 0)
     return apply("index_add_", zeros(sizes, values.meta.dtype), 0, groups, taken)
+
+
+OPERATOR = REGISTRY.find("_coalesce")

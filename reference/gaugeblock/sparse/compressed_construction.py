@@ -6,18 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from ..core import lazy_numpy as np
-from ..core.device import Device, cpu
+from ..core.device import Device, cpu, meta_device
 from ..core.dtype import DType, int32, int64
 from ..core.errors import check_ints, check_sizes
 from ..core.layout import UPSTREAM_NAMES, Layout, sparse_bsc, sparse_bsr, sparse_csc, sparse_csr
 from ..core.promotion import UPSTREAM_NAMES as DTYPE_NAMES
 from ..dispatch.dispatcher import REGISTRY, call
-from ..operators.arrays import values as array_of
+from ..operators.invoke import apply
 from ..tensor.getters import set_requires_grad
 from ..tensor.tensor import Tensor
 from .compressed_tensor import FORMS, CompressedParts, Form
 from .construction import as_strided_tensor
-from .coo_tensor import alias, zeros
+from .coo_tensor import alias, host_array
 from .invariants import is_checked
 
 
@@ -36,16 +36,15 @@ def sparse_compressed_tensor(
     if layout not in FORMS:
         given = "none" if layout is None else UPSTREAM_NAMES[layout]
         raise RuntimeError(f"{name} expected sparse compressed tensor layout but got {given}")
-    if device is not None and Device(device) is not cpu:
-        raise RuntimeError(f"{name}(): sparse tensors are on the cpu alone, not on {device}")
-    compressed = as_strided_tensor("compressed_indices", compressed_indices)
-    plain = as_strided_tensor("plain_indices", plain_indices)
-    parts = CompressedParts(layout, compressed, plain, as_strided_tensor("values", values, dtype))
+    entries = as_strided_tensor("values", values, dtype, device)
+    compressed = as_strided_tensor("compressed_indices", compressed_indices, None, entries.meta.device)
+    plain = as_strided_tensor("plain_indices", plain_indices, None, entries.meta.device)
+    parts = CompressedParts(layout, compressed, plain, entries)
     check_parts(parts)
     sizes = inferred(parts) if size is None else check_ints(name, "size", size)
     check_sizes(name, sizes)
     check_shape(parts, sizes)
-    if is_checked(check_invariants):
+    if is_checked(check_invariants) and entries.meta.device is not meta_device:
         check_elements(parts, sizes)
     result: Tensor = call(OPERATOR, compressed, plain, parts.values, sizes, layout=layout)
     return set_requires_grad(result, True) if requires_grad else result
@@ -141,7 +140,7 @@ def extents(parts: CompressedParts, sizes: Sequence[int]) -> tuple[int, int]:
 
 def inferred(parts: CompressedParts) -> tuple[int, ...]:
     """Return the sizes of the tensor that the parts alone tell."""
-    plain = array_of(parts.plain)
+    plain = host_array(parts.plain)
     length, across = parts.compressed.meta.sizes[-1] - 1, int(plain.max()) + 1 if plain.size else 0
     grid = (length, across) if parts.form.rows else (across, length)
     given = parts.values.meta.sizes
@@ -155,8 +154,8 @@ def check_elements(parts: CompressedParts, sizes: Sequence[int]) -> None:
     (pointers, plain, _), form = parts.names, parts.form
     _, across = extents(parts, sizes)
     what, other = ("rows", "cols") if form.rows else ("cols", "rows")
-    compressed = array_of(parts.compressed).reshape(-1, parts.compressed.meta.sizes[-1])
-    indices = array_of(parts.plain).reshape(-1, parts.nnz) if parts.nnz else np.zeros((len(compressed), 0), np.int64)
+    compressed = host_array(parts.compressed).reshape(-1, parts.compressed.meta.sizes[-1])
+    indices = host_array(parts.plain).reshape(-1, parts.nnz) if parts.nnz else np.zeros((len(compressed), 0), np.int64)
     if (compressed[:, 0] != 0).any():
         unfit(f"`{pointers}[..., 0] == 0` is not satisfied.")
     if (compressed[:, -1] != parts.nnz).any():
@@ -176,16 +175,17 @@ def check_elements(parts: CompressedParts, sizes: Sequence[int]) -> None:
 
 
 def empty_parts(
-    layout: Layout, sizes: Sequence[int], dtype: DType, block: tuple[int, int] = (1, 1)
+    layout: Layout, sizes: Sequence[int], dtype: DType, device: Device = cpu
 ) -> CompressedParts:
-    """Return parts without entries."""
+    """Return parts without entries; blocks are of one element."""
     form: Form = FORMS[layout]
     *batch, rows, cols = sizes
-    length = rows // block[0] if form.rows else cols // block[1]
-    inner = block if form.blocks else ()
-    return CompressedParts(
-        layout, zeros((*batch, length + 1), int64), zeros((*batch, 0), int64), zeros((*batch, 0, *inner), dtype)
-    )
+    pointers = (*batch, (rows if form.rows else cols) + 1)
+    made = [
+        apply("zeros", list(one), dtype=kind, device=device)
+        for one, kind in ((pointers, int64), ((*batch, 0), int64), ((*batch, 0, *(form.blocks * (1, 1))), dtype))
+    ]
+    return CompressedParts(layout, *made)
 
 
 OPERATOR = REGISTRY.find("_sparse_compressed_tensor_unsafe")

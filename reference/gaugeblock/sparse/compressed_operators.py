@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core import lazy_numpy as np
 from ..core.dtype import DType, float32, float64
-from ..core.dtype import int64 as INDEX
 from ..core.errors import wrap_dim
 from ..core.layout import sparse_csc, sparse_csr, strided
 from ..core.promotion import promote_types
@@ -16,10 +14,9 @@ from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
 from ..tensor.versions import bump_version
 from . import arithmetic, matrix_product, reductions, views
-from .compressed_construction import empty_parts
 from .compressed_tensor import CompressedParts, element_indices, entries, is_compressed, parts_of, to_coo
 from .compressing import compress
-from .coo_tensor import alias, is_coo
+from .coo_tensor import alias, index_tensor, is_coo
 from .gathering import gathered
 from .members import unexpected
 
@@ -65,23 +62,6 @@ def on_values_inplace(name: str) -> Callable[..., Tensor]:
         return self
 
     return kernel
-
-
-def zero_(self: Tensor) -> Tensor:
-    """Drop all entries."""
-    parts_of(self).take(empty_like_parts(self))
-    bump_version(self)
-    return self
-
-
-def empty_like_parts(self: Tensor) -> CompressedParts:
-    """Return parts without entries, for blocks of the same sizes."""
-    parts = parts_of(self)
-    given = parts.values.meta.sizes
-    made = empty_parts(self.layout, self.meta.sizes[: len(parts.batch) + 2], self.meta.dtype, parts.block)
-    dense = given[len(given) - parts.dense_dim :]
-    made.values = apply("reshape", made.values, (*made.values.meta.sizes, *dense))
-    return made
 
 
 def add_number(self: Tensor, other: Any, alpha: Any = 1) -> Tensor:
@@ -311,7 +291,7 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
 
 def values_like(self: Tensor, mask: Tensor) -> Tensor:
     """Return the elements of a tensor that a compressed one specifies, as its values lie."""
-    indices = from_array(np.ascontiguousarray(element_indices(mask)), INDEX)
+    indices = index_tensor(element_indices(mask))
     return apply("reshape", gathered(as_coo(self), indices), parts_of(mask).values.meta.sizes)
 
 
@@ -324,12 +304,15 @@ MEMBERS: dict[str, Callable[..., Any]] = {
     "dense_dim": lambda self: parts_of(self).dense_dim,
 }  # fmt: skip
 """What tells of the parts -> kernel."""
-KERNELS: dict[str, Callable[..., Any]] = {
-    **MEMBERS, "zero_": zero_, "add.Tensor": add, "add_.Tensor": add_, "sub.Tensor": sub, "mul.Tensor": mul,
-    "add.Scalar": add_number, "mm": mm, "_sparse_mm": mm, "addmm": addmm, "mv": mv, "bmm": bmm,
-    "matmul": matrix_product.matmul, "sum": total,
-    "sum.dim_IntList": sum_dims, "transpose.int": transpose, "t": t, "select.int": select, "sparse_mask": sparse_mask,
+ON_PARTS: dict[str, Callable[..., Any]] = {
+    **MEMBERS, "sum": total, "add.Scalar": add_number,
     **{name: on_values(name) for name in ("mul.Scalar", "div.Scalar")},
     **{f"{name}_.Scalar": on_values_inplace(f"{name}_.Scalar") for name in ("mul", "div")},
 }  # fmt: skip
-"""Operator -> its kernel."""
+"""Operator -> its kernel, which works wherever the parts lie."""
+ON_INDICES: dict[str, Callable[..., Any]] = {
+    "add.Tensor": add, "add_.Tensor": add_, "sub.Tensor": sub, "mul.Tensor": mul, "mm": mm, "_sparse_mm": mm,
+    "addmm": addmm, "mv": mv, "bmm": bmm, "matmul": matrix_product.matmul, "sum.dim_IntList": sum_dims,
+    "transpose.int": transpose, "t": t, "select.int": select, "sparse_mask": sparse_mask,
+}  # fmt: skip
+"""Operator -> its kernel, which reads indices in host memory."""

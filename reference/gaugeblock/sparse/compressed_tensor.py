@@ -12,18 +12,14 @@ from math import prod
 from typing import Any, NamedTuple, cast
 
 from ..core import lazy_numpy as np
-from ..core.device import cpu
 from ..core.layout import Layout, sparse_bsc, sparse_bsr, sparse_coo, sparse_csc, sparse_csr
-from ..dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, RECORDED
-from ..operators.arrays import Array, values
+from ..dispatch.keys import layout_keys
+from ..operators.arrays import Array
 from ..operators.invoke import apply
 from ..tensor.sparse_tensor import SparseTensor, sparse_meta, sparse_tensor
 from ..tensor.tensor import Tensor
 from .conversion import check_inside
-from .coo_tensor import alias, coo, index_tensor, places_of
-
-KEYS = FUNCTIONALITY_BIT["SparseCsr"] | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"] | RECORDED
-"""The dispatch keys of a compressed tensor."""
+from .coo_tensor import alias, coo, host_array, index_tensor, places_of
 
 
 class Form(NamedTuple):
@@ -98,13 +94,23 @@ class CompressedParts:
         """Return other tensors in the same layout."""
         return CompressedParts(self.layout, compressed, plain, values)
 
+    def unspecified(self) -> CompressedParts:
+        """Return the parts of a tensor without entries, otherwise like this one."""
+        inner = self.values.meta.sizes[self.plain.meta.ndim :]
+        return self.remade(
+            apply("zeros_like", self.compressed), apply("new_empty", self.plain, (*self.batch, 0)),
+            apply("new_empty", self.values, (*self.batch, 0, *inner)),
+        )  # fmt: skip
+
     def take(self, other: CompressedParts) -> None:
         """Become what other parts are."""
         self.layout, self.compressed, self.plain, self.values = other.layout, *other.tensors
 
     def tensor(self, sizes: Sequence[int]) -> SparseTensor:
         """Return the tensor of these sizes with the parts."""
-        return sparse_tensor(sparse_meta(tuple(sizes), self.values.meta.dtype, cpu, KEYS), self)
+        device = self.values.meta.device
+        meta = sparse_meta(tuple(sizes), self.values.meta.dtype, device, layout_keys(self.layout, device))
+        return sparse_tensor(meta, self)
 
 
 def is_compressed(tensor: Any) -> bool:
@@ -122,7 +128,7 @@ def entries(tensor: Tensor) -> tuple[Array, Array, Array]:
     pointers do not count the entries."""
     parts = parts_of(tensor)
     count, nnz = prod(parts.batch), parts.nnz
-    pointers = values(parts.compressed).reshape(count, -1).astype(np.int64)
+    pointers = host_array(parts.compressed).reshape(count, -1).astype(np.int64)
     steps = np.diff(pointers, axis=1)
     if (steps < 0).any() or (pointers[:, :1] != 0).any() or (pointers[:, -1:] != nnz).any():
         raise RuntimeError(
@@ -131,7 +137,7 @@ def entries(tensor: Tensor) -> tuple[Array, Array, Array]:
         )
     owners = np.repeat(np.tile(np.arange(steps.shape[1]), count), steps.reshape(-1))
     batches = np.repeat(np.arange(count), nnz)
-    plain = values(parts.plain).reshape(-1).astype(np.int64)
+    plain = host_array(parts.plain).reshape(-1).astype(np.int64)
     return (batches, owners, plain) if parts.form.rows else (batches, plain, owners)
 
 

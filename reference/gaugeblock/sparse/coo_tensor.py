@@ -11,19 +11,16 @@ from math import prod
 from typing import Any, cast
 
 from ..core import lazy_numpy as np
-from ..core.device import cpu
+from ..core.device import Device, cpu
 from ..core.dtype import DType, int64
 from ..core.layout import Layout, sparse_coo
-from ..dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, RECORDED
+from ..dispatch.keys import layout_keys
 from ..operators.arrays import Array, from_array, values
 from ..operators.fill import full_of
 from ..operators.invoke import apply
 from ..tensor.sparse_tensor import SparseTensor, sparse_meta, sparse_tensor
 from ..tensor.tensor import Tensor, empty_tensor, view_at_same_place
 from ..tensor.tensor_meta import contiguous_meta
-
-KEYS = FUNCTIONALITY_BIT["Sparse"] | BACKEND_BIT["CPU"] | FUNCTIONALITY_BIT["AutocastCPU"] | RECORDED
-"""The dispatch keys of a tensor in coordinate form."""
 
 
 class CooParts:
@@ -58,6 +55,11 @@ class CooParts:
         """Return other tensors with what is known of these."""
         return CooParts(indices, values, self.coalesced)
 
+    def unspecified(self) -> CooParts:
+        """Return the parts of a tensor without specified elements, otherwise like this one."""
+        indices = apply("new_empty", self.indices, (self.sparse_dim, 0))
+        return CooParts(indices, apply("new_empty", self.values, (0, *self.values.meta.sizes[1:])), True)
+
     def take(self, other: CooParts) -> None:
         """Become what other parts are."""
         self.indices, self.values, self.coalesced = other.indices, other.values, other.coalesced
@@ -69,7 +71,8 @@ class CooParts:
 
 def coo(indices: Tensor, values: Tensor, sizes: Sequence[int], *, coalesced: bool = False) -> SparseTensor:
     """Return the tensor with these parts, which it shares. One with fewer than two columns is coalesced."""
-    meta = sparse_meta(tuple(sizes), values.meta.dtype, cpu, KEYS)
+    device = values.meta.device
+    meta = sparse_meta(tuple(sizes), values.meta.dtype, device, layout_keys(sparse_coo, device))
     return sparse_tensor(meta, CooParts(indices, values, coalesced or values.meta.sizes[0] < 2))
 
 
@@ -90,11 +93,10 @@ def with_values(tensor: Tensor, values: Tensor, *, coalesced: bool | None = None
     return coo(parts.indices, values, tensor.meta.sizes, coalesced=known)
 
 
-def empty_coo(sizes: Sequence[int], sparse_dim: int, dtype: DType) -> SparseTensor:
+def empty_coo(sizes: Sequence[int], sparse_dim: int, dtype: DType, device: Device = cpu) -> SparseTensor:
     """Return a tensor without specified elements."""
-    dense = tuple(sizes[sparse_dim:])
-    indices = from_array(np.empty((sparse_dim, 0), np.int64), int64)
-    return coo(indices, empty_tensor((0, *dense), dtype), sizes, coalesced=True)
+    indices = empty_tensor((sparse_dim, 0), int64, device)
+    return coo(indices, empty_tensor((0, *sizes[sparse_dim:]), dtype, device), sizes, coalesced=True)
 
 
 def alias(tensor: Tensor) -> Tensor:
@@ -106,7 +108,16 @@ def alias(tensor: Tensor) -> Tensor:
 
 def columns(tensor: Tensor) -> Array:
     """Return the indices as an array of shape [sparse_dim, nnz]."""
-    return values(parts_of(tensor).indices)
+    return host_array(parts_of(tensor).indices)
+
+
+def host_array(tensor: Tensor) -> Array:
+    """Return the elements of a strided tensor as an array in host memory. Raises NotImplementedError for a meta
+    tensor."""
+    if tensor.meta.device is cpu:
+        return values(tensor)
+    copied = apply("to.device", tensor, cpu)
+    return values(copied).copy()
 
 
 def places_of(indices: Array, sizes: Sequence[int]) -> Array:
@@ -127,9 +138,10 @@ def indices_at(places: Array, sizes: Sequence[int]) -> Array:
     return cast("Array", found)
 
 
-def index_tensor(array: Array) -> Tensor:
+def index_tensor(array: Array, device: Device = cpu) -> Tensor:
     """Return an array of indices as an int64 tensor."""
-    return from_array(np.ascontiguousarray(array), int64)
+    made = from_array(np.ascontiguousarray(array), int64)
+    return made if device is cpu else apply("to.device", made, device)
 
 
 def sparse_sizes(tensor: Tensor) -> tuple[int, ...]:

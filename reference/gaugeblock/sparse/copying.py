@@ -5,8 +5,9 @@ from __future__ import annotations
 from copy import deepcopy
 from typing import Any
 
-from ..core.device import Device, cpu
+from ..core.device import Device, as_device, meta_device
 from ..core.dtype import DType
+from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..operators.invoke import apply
 from ..tensor.getters import set_requires_grad
@@ -14,7 +15,7 @@ from ..tensor.sparse_tensor import SparseTensor, sparse_tensor
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import without_autograd
 from ..tensor.versions import bump_version
-from .coo_tensor import alias, empty_coo, is_coo, parts_of
+from .coo_tensor import alias, is_coo, parts_of
 
 
 def same_parts(self: Tensor) -> Tensor:
@@ -65,13 +66,48 @@ def conj_(self: Tensor) -> Tensor:
 
 
 def moved(
-    self: Tensor, device: Device, dtype: DType | None = None, non_blocking: bool = False, copy: bool = False,
+    self: Tensor, device: Device | str, dtype: DType | None = None, non_blocking: bool = False, copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
-    """Return the tensor with values of a dtype. Raises RuntimeError for another device than the CPU."""
-    if Device(device) is not cpu:
-        raise RuntimeError(f"to(): tensors of layout {self.layout.name} are on the cpu alone, not on {device}")
-    return converted(self, dtype or self.meta.dtype, copy=copy)
+    """Return the tensor with its parts on a device and values of a dtype. On the meta device no element is specified.
+    Raises NotImplementedError for what would leave the meta device."""
+    place = as_device(device)
+    if place is self.meta.device:
+        return converted(self, dtype or self.meta.dtype, copy=copy)
+    parts = parts_of(converted(self, dtype or self.meta.dtype))
+    if place is meta_device:
+        parts = parts.unspecified()
+    return parts.remade(*[apply("to.device", part, place) for part in parts.tensors]).tensor(self.meta.sizes)
+
+
+def like_other(
+    self: Tensor, other: Tensor, non_blocking: bool = False, copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the tensor on the device of another, with its dtype."""
+    return moved(self, other.meta.device, other.meta.dtype, copy=copy)
+
+
+def as_asked(
+    self: Tensor, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | str | None = None,
+    pin_memory: bool | None = None, non_blocking: bool = False, copy: bool = False,
+    memory_format: MemoryFormat | None = None,
+) -> Tensor:  # fmt: skip
+    """Return the tensor with the dtype and the device that are given. Raises RuntimeError for another layout."""
+    if layout is not None and layout is not self.layout:
+        raise RuntimeError(f"to(): a tensor of layout {self.layout.name} does not become {layout.name} by to()")
+    return moved(self, self.meta.device if device is None else device, dtype, copy=copy)
+
+
+def write_back(self: Tensor, copy: Tensor) -> None:
+    """Give a tensor, strided or sparse, the elements of its copy on another device."""
+    if not isinstance(self, SparseTensor):
+        apply("copy_", self, copy)
+        return
+    made: Any = apply("to.device", copy, self.meta.device)
+    self.parts.take(made.parts)
+    self._meta = made.meta.twin if self.meta.has_autograd else made.meta
+    bump_version(self)
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -93,7 +129,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Drop all specified elements."""
-    parts_of(self).take(parts_of(empty_coo(self.meta.sizes, parts_of(self).sparse_dim, self.meta.dtype)))
+    parts_of(self).take(parts_of(self).unspecified())
     bump_version(self)
     return self
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..core.device import Device, cpu
+from ..core.device import Device, as_device
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import check_sizes
 from ..core.layout import Layout, sparse_coo
@@ -18,17 +18,15 @@ def zeros(
     size: Sequence[int], *, dtype: DType | None = None, layout: Layout = sparse_coo,
     device: Device | str | None = None, pin_memory: bool | None = None, memory_format: Any = None,
 ) -> Tensor:  # fmt: skip
-    """Return a tensor without specified elements, all of its dims sparse. Raises RuntimeError for another device than
-    the CPU, and for a compressed layout with fewer than two dims."""
-    if device is not None and Device(device) is not cpu:
-        raise RuntimeError(f"zeros(): tensors of layout {layout.name} are on the cpu alone, not on {device}")
+    """Return a tensor without specified elements, all of its dims sparse. Raises RuntimeError for a compressed layout
+    with fewer than two dims."""
     check_sizes("zeros", size)
-    kind = dtype or DEFAULTS.dtype
+    kind, place = dtype or DEFAULTS.dtype, as_device(device)
     if layout is sparse_coo:
-        return empty_coo(tuple(size), len(size), kind)
+        return empty_coo(tuple(size), len(size), kind, place)
     if len(size) < 2:
         raise RuntimeError(f"zeros(): a tensor of layout {layout.name} has at least two dims, got sizes {list(size)}")
-    return empty_parts(layout, size, kind).tensor(size)
+    return empty_parts(layout, size, kind, place).tensor(size)
 
 
 def refused(size: Sequence[int], *values: Any, layout: Layout = sparse_coo, **options: Any) -> Tensor:

@@ -11,12 +11,11 @@ from ..core.errors import check_sizes, wrap_dim
 from ..core.layout import Layout, sparse_coo, sparse_csc, sparse_csr, strided
 from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.dispatcher import REGISTRY, call
-from ..operators.arrays import values
 from ..operators.invoke import apply
 from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
 from .compressed_tensor import element_indices, parts_of
-from .coo_tensor import columns, index_tensor, is_coo, places_of, sparse_sizes
+from .coo_tensor import columns, host_array, index_tensor, is_coo, places_of, sparse_sizes
 
 
 def softmax(input: Tensor, dim: int, dtype: DType | None, log: bool) -> Tensor:
@@ -46,14 +45,14 @@ def _groups(self: Tensor, dim: int) -> Tensor:
     """Return a group number for each specified element; elements of a group differ only in their index of `dim`."""
     indices, sizes = np.delete(columns(self), dim, 0), list(sparse_sizes(self))
     del sizes[dim]
-    return index_tensor(np.unique(places_of(indices, sizes), return_inverse=True)[1])
+    return index_tensor(np.unique(places_of(indices, sizes), return_inverse=True)[1], self.meta.device)
 
 
 def _within_groups(found: Tensor, groups: Tensor, log: bool) -> Tensor:
     """Return the softmax of the values of each group. It is recorded."""
     if not found.meta.numel:
         return apply("clone", found)
-    sizes = (int(values(groups).max()) + 1, *found.meta.sizes[1:])
+    sizes = (int(host_array(groups).max()) + 1, *found.meta.sizes[1:])
     least = apply("new_full", found, sizes, -np.inf)
     detached = apply("detach", found)
     largest = apply("index_reduce", least, 0, groups, detached, "amax")
@@ -74,7 +73,7 @@ def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: A
         raise NotImplementedError(f"{name}(): 'input' must be of layout sparse_csr, got {input.layout.name}")
     _check_sampled(name, input, mat1, mat2)
     parts = parts_of(input)
-    *lead, rows, across = [index_tensor(row) for row in element_indices(input)]
+    *lead, rows, across = [index_tensor(row, input.meta.device) for row in element_indices(input)]
     first = apply("index.Tensor", mat1, [*lead, rows])
     second = apply("index.Tensor", apply("transpose.int", mat2, -2, -1), [*lead, across])
     product = apply("sum.dim_IntList", apply("mul.Tensor", first, second), (-1,))
@@ -133,7 +132,7 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: La
     if layout not in (None, sparse_coo, sparse_csr, sparse_csc):
         raise RuntimeError(f"{name}(): layout must be sparse_coo, sparse_csr or sparse_csc, got {layout}")
     rows: Any = apply("unsqueeze", diagonals, 0) if diagonals.meta.ndim == 1 else diagonals
-    places = values(offsets).reshape(-1)
+    places = host_array(offsets).reshape(-1)
     if rows.shape[0] != places.size:
         raise RuntimeError(
             f"{name}(): number of diagonals ({rows.shape[0]}) does not match the number of offsets ({places.size})"
@@ -143,8 +142,10 @@ def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: La
     across = np.arange(min(width, rows.shape[1]))
     down = across - places[:, None]
     diagonal, column = np.nonzero((down >= 0) & (down < height))
-    indices = index_tensor(np.stack([down[diagonal, column], column]))
-    taken = apply("index.Tensor", rows, [index_tensor(diagonal), index_tensor(column)])
+    indices, *found = (
+        index_tensor(one, rows.device) for one in (np.stack([down[diagonal, column], column]), diagonal, column)
+    )
+    taken = apply("index.Tensor", rows, found)
     made: Any = _call("_sparse_coo_tensor_with_dims_and_tensors", 2, 0, (height, width), indices, taken)
     return made if layout in (None, sparse_coo) else made.to_sparse(layout=layout)  # type: ignore[no-any-return]
 

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 from ..core.layout import UPSTREAM_NAMES, Layout
 from ..tensor.tensor import Tensor
-from .coalescing import coalesced
 from .coo_tensor import alias, parts_of
 
 EXPECTED = {
@@ -62,7 +61,6 @@ COO: dict[str, Callable[..., Any]] = {
     "_values": lambda self: alias(parts_of(self).values),
     "_nnz": lambda self: parts_of(self).nnz,
     "is_coalesced": lambda self: parts_of(self).coalesced,
-    "_coalesce": coalesced,
     "sparse_dim": lambda self: parts_of(self).sparse_dim,
     "dense_dim": lambda self: self.meta.ndim - parts_of(self).sparse_dim,
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..core.device import cpu
+from ..core.device import cpu, meta_device
 from ..core.dtype import DEFAULTS, bool_, int64
 from ..core.layout import sparse_coo
 from ..tensor.attributes import PARAMETER
@@ -24,7 +24,9 @@ def sparse_to_text(self: Tensor) -> str:
     meta, indent = self.meta, len(PREFIX)
     parts = parts_of(self)
     text = f",\n{' ' * indent}".join(map(_part, parts.names, parts.tensors))
-    notes = [f"size={tuple(meta.sizes)}", f"nnz={parts.nnz}"]
+    notes = [f"size={tuple(meta.sizes)}"]
+    if meta.device is not meta_device:
+        notes.append(f"nnz={parts.nnz}")
     if meta.device is not cpu:
         notes.insert(0, f"device='{meta.device}'")
     if meta.dtype not in (DEFAULTS.dtype, DEFAULTS.complex_dtype, int64, bool_):
@@ -40,7 +42,7 @@ def sparse_to_text(self: Tensor) -> str:
 
 
 def _part(name: str, part: Tensor) -> str:
-    """Return the name of a part and its text without its dtype, its further lines under the first."""
-    if not part.meta.numel:
+    """Return the name of a part and its text without dtype and device, its further lines under the first."""
+    if not part.meta.numel and part.meta.device is not meta_device:
         return f"{name}=tensor([], size={tuple(part.meta.sizes)})"
     return to_text(part, " " * len(PREFIX) + f"{name}=tensor(", plain=True).lstrip()

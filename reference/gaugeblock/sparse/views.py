@@ -28,11 +28,13 @@ def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
     if any(one >= split for one in order[:split]):
         raise RuntimeError("transpose(): transposed dimensions must be sparse, or must both be dense")
     parts = parts_of(self)
-    rows = index_tensor(columns(self)[order[:split]])
+    kept = order[:split] == sorted(order[:split])
+    rows = alias(parts.indices)
+    if not kept:
+        rows = apply("stack", [apply("select.int", rows, 0, one) for one in order[:split]])
     dense = [0, *[one - split + 1 for one in order[split:]]]
     values = alias(parts.values) if dense == sorted(dense) else apply("permute", parts.values, dense)
     sizes = [self.meta.sizes[one] for one in order]
-    kept = order[:split] == sorted(order[:split])
     return coo(rows, values, sizes, coalesced=parts.coalesced and kept)
 
 

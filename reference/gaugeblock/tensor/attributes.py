@@ -74,17 +74,33 @@ def delete_data(self: Tensor) -> None:
     raise RuntimeError("data: a tensor's data cannot be deleted; delete the tensor instead")
 
 
+MEMORY = ("cpu", "cuda")
+"""Types of devices whose tensors may take each other's data."""
+
+
+def can_replace(self: Tensor, value: Tensor) -> bool:
+    """Return whether the data of a tensor may become that of another one: both are quantized or neither is, in one
+    layout, on devices of one type or with memory."""
+    mine, its = self.meta, value.meta
+    places = mine.device.type, its.device.type
+    together = places[0] == places[1] or (places[0] in MEMORY and places[1] in MEMORY)
+    return together and mine.dtype.quantized == its.dtype.quantized and self.layout is value.layout
+
+
 def set_data(self: Tensor, value: Tensor) -> None:
     """Set ``x.data``: adopt the metadata and storage of `value`; the version does not change.
 
-    Raises TypeError for what is no tensor, RuntimeError for one on a device of another type, and for one without a
+    Raises TypeError for what is no tensor, RuntimeError for one that `can_replace` refuses, and for one without a
     gradient where gradients are asked for.
     """
     if not isinstance(value, Tensor):
         raise TypeError(f"data: Variable data has to be a tensor, but got {type(value).__name__}")
-    device, dtype = value.meta.device, value.meta.dtype
-    if device.type != self.meta.device.type:
-        raise RuntimeError(f"data: a tensor on {device} cannot be the data of a tensor on {self.meta.device}")
+    dtype = value.meta.dtype
+    if not can_replace(self, value):
+        raise RuntimeError(
+            f"data: a tensor of {dtype} and {value.layout} on {value.meta.device} cannot be the data of one of "
+            f"{self.meta.dtype} and {self.layout} on {self.meta.device}"
+        )
     if self.requires_grad_flag and not (dtype.is_floating_point or dtype.is_complex):
         raise RuntimeError(
             f"data: what is set to a tensor that requires gradients must be of a floating point or complex dtype, not "

@@ -150,15 +150,16 @@ def _lines(array: np.ndarray[Any, Any], write: Formatter, width: int, indent: in
 
 def to_text(self: Tensor, prefix: str = "tensor(", *, plain: bool = False) -> str:
     """The repr: values as nested lists, then size, dtype, device and gradient facts where they are not the usual. In a
-    `plain` one the dtype is left out."""
+    `plain` one the dtype and the device are left out."""
     meta = self.meta
     notes: list[str] = []
     if meta.dtype.quantized:
         numbers, notes = hooks.dispatched["quantized shown"](self, prefix)
         return with_notes(prefix + _body(numbers, prefix), notes, len(prefix))
-    if meta.device is not cpu:
+    if meta.device is not cpu and not plain:
         notes.append(f"device='{meta.device}'")
-    if meta.device is not cpu and self.storage_impl.allocator is None and meta.numel:
+    hidden = meta.device is not cpu and self.storage_impl.allocator is None and meta.numel
+    if hidden or meta.device is meta_device:
         notes.append(f"size={tuple(meta.sizes)}")
         usual = meta.dtype is DEFAULTS.dtype
         body = "..."
