@@ -81,6 +81,23 @@ lib.sparse_coo_tensor([[0, 1]], 3.0, (2,)) | lib.sparse_coo_tensor([[0, 1]], [1.
 lib.sparse_coo_tensor([[], []], [], (2, 2))
 lib.sparse_coo_tensor([[1, 0]], [1.0, 2.0], (2,), is_coalesced=True, check_invariants=True)
 lib.sparse_coo_tensor([[0, 1]], [1.0, 2.0], (2,), dtype=lib.int32) | lib.is_floating_point(s) | s.is_same_size(d)
+lib.smm(s, d.t()) | s.smm(d.t()) | lib.smm(d, d.t()) | lib.smm(s, s) | lib.smm(s, d) | lib.hspmm(s, d.t())
+lib.hsmm(u, d.t()) | lib.hspmm(s, d) | e.sspaddmm(s, d.t()) | lib.sspaddmm(e, u, d.t(), beta=2, alpha=3)
+lib.saddmm(e, s, d.t(), beta=0) | lib.sspaddmm(s, s, d.t()) | lib.spmm(s, d.t()) | lib.dsmm(s, d.t())
+lib.smm(s, d.t())._indices() | lib.hspmm(s, d.t())._values() | lib.sspaddmm(e, s, d.t())._values()
+lib.smm(s, d.t()).is_coalesced() | s.sparse_resize_((4, 5), 2, 0) | s.sparse_resize_((1, 3), 2, 0)
+s.sparse_resize_((2, 3, 1), 2, 1) | s.sparse_resize_((2, 3), 1, 1) | s.sparse_resize_((2, 3), 1, 0)
+e.zero_().sparse_resize_((4, 5, 6), 1, 2) | h.sparse_resize_((3, 1), 1, 1) | s.sparse_resize_and_clear_((2, 7), 1, 1)
+s.sparse_resize_and_clear_((2, 7), 1, 0) | d.sparse_resize_((2, 3), 2, 0) | e.zero_().resize_as_sparse_(s)
+lib.resize_as_sparse_(s, e) | s.narrow_copy(0, 1, 1) | s.narrow_copy(1, 0, 1) | h.narrow_copy(1, 0, 1)
+s.narrow_copy(0, 1, 2) | lib.add(s, s, out=e) | e.add(e, alpha=2) | lib.add(d, s, out=d.clone()) | lib.neg(s, out=e)
+lib.add(s, s, out=d) | lib.neg(d, out=e) | lib.neg(s, out=d)
+lib.add(s, s, out=e.int()) | lib.add(s, s, out=e.double())
+lib.mul(s, s, out=s) | lib.sub(s, u, out=e) | lib.sqrt(s, out=e) | lib.sin(u, out=e) | lib.pow(s, 2, out=e)
+lib.div(s, 2, out=e) | lib.mul(s, 2, out=e) | lib.isnan(s, out=e.bool()) | lib.mm(s, d.t(), out=lib.zeros(5))
+lib.addmm(lib.ones(2, 2), s, d.t(), out=lib.zeros(2, 2)) | lib.mm(s.to_sparse_csr(), d.t(), out=lib.zeros(2, 2))
+lib.add(s.to_sparse_csr(), s.to_sparse_csr(), out=e.to_sparse_csr()) | lib.add(s.requires_grad_(), s, out=e)
+lib.add(s, s, out=e.requires_grad_())
 """.replace("\n", " | ").split(" | ")
 
 
@@ -90,6 +107,7 @@ def test_calls_beside_pytorch(text: str) -> None:
         names = {
             "lib": lib, "s": sparse(lib), "u": sparse(lib, REPEATED), "d": sparse(lib).to_dense(),
             "h": lib.sparse_coo_tensor([[0, 1]], [[1.0, 2.0], [3.0, 4.0]], (3, 2)),
+            "e": lib.tensor([[0.0, 5.0], [1.0, 0.0]]).to_sparse(),
         }  # fmt: skip
         return outcome(lambda: eval(text, names))
 

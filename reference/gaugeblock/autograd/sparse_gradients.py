@@ -24,7 +24,7 @@ from ..tensor.tensor import Tensor
 from .autograd_meta import requires_grad, unpack
 from .below_autograd import below
 from .grad_mode import enable_grad
-from .variable_type_manual import refusing, registered_kernel
+from .variable_type_manual import refusing, refusing_out, registered_kernel
 
 Grads = tuple[Any, ...]
 
@@ -350,7 +350,7 @@ UNRECORDED = frozenset(
 )
 """Operators whose results have no gradient."""
 COMPOSED = frozenset(
-    """matmul stack to.other to.dtype_layout unbind.int adjoint resolve_conj resolve_neg""".split()
+    """matmul stack unbind.int adjoint resolve_conj resolve_neg""".split()
 )
 """Operators that are run as what they are made of, which is recorded."""
 
@@ -365,6 +365,8 @@ def sparse_kernel(operator: Operator) -> Callable[..., Any]:
         if name in CONJUGATES:
             return lambda self: kernel(self) if self.meta.dtype.is_complex else self
         return kernel
+    if any(one.name == "out" for one in operator.schema.arguments):
+        return refusing_out(operator, loses=True)
     if any(one.alias is not None and one.alias.mutable for one in operator.schema.returns):
         return inplace(operator)
     composed = REGISTRY.lookup(operator, "SparseCPU").function if name in COMPOSED else None

@@ -13,7 +13,8 @@ from . import dispatched
 
 METHODS = frozenset(
     """to_sparse to_dense coalesce is_coalesced indices values _indices _values _nnz sparse_dim dense_dim sparse_mask
-    crow_indices col_indices ccol_indices row_indices to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc""".split()
+    crow_indices col_indices ccol_indices row_indices to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc
+    sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm""".split()
 )
 """Methods of tensors of every layout."""
 
@@ -37,9 +38,9 @@ FACTORIES = ("zeros", "empty.memory_format", "ones", "full")
 """Operators that make a tensor in the layout that they are asked for."""
 FUNCTIONS = (
     "sparse_coo_tensor", "sparse_compressed_tensor", "sparse_csr_tensor", "sparse_csc_tensor", "sparse_bsr_tensor",
-    "sparse_bsc_tensor",
+    "sparse_bsc_tensor", "resize_as_sparse_", "smm", "hspmm", "hsmm", "sspaddmm", "saddmm", "spmm", "dsmm",
 )  # fmt: skip
-"""Functions of the module that make sparse tensors."""
+"""Functions of the module that make, change or multiply sparse tensors."""
 
 
 def __getattr__(name: str) -> Any:

@@ -156,7 +156,9 @@ def by_tensor(name: str, linear: bool) -> Callable[..., Tensor]:
     """Return the kernel of a sparse tensor and a strided one without dims. It raises RuntimeError for any other."""
     kernel = by_number(name, linear)
 
-    def checked(self: Tensor, other: Tensor, **options: Any) -> Tensor:
+    def checked(self: Tensor, other: Any, **options: Any) -> Tensor:
+        if not isinstance(other, Tensor):
+            return kernel(self, other, **options)
         if is_coo(other) or other.meta.ndim or not is_coo(self):
             raise RuntimeError(
                 f"{name.partition('.')[0]}(): Sparse division requires a scalar or zero-dim dense tensor divisor (got "

@@ -11,13 +11,14 @@ from ..core.errors import check_int, check_ints, type_error
 from ..core.layout import Layout, sparse_coo
 from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.overrides import overridable
+from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
-from . import members
+from . import functions, members
 from . import registration as registration
 from .compressed_construction import FUNCTIONS as COMPRESSED
 from .compressed_tensor import FORMS
 from .construction import sparse_coo_tensor
-from .coo_tensor import parts_of
+from .coo_tensor import empty_coo, parts_of
 
 
 def run(name: str, *args: Any, **kwargs: Any) -> Tensor:
@@ -80,6 +81,59 @@ def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:
     return run("sparse_mask", self, mask)
 
 
+def resizing(name: str) -> Callable[..., Tensor]:
+    """Return the method that changes sizes in place, given by numbers."""
+
+    def resize(self: Tensor, size: Sequence[int], sparse_dim: int, dense_dim: int) -> Tensor:
+        dims = check_int(name, "sparse_dim", sparse_dim), check_int(name, "dense_dim", dense_dim)
+        return run(name, self, check_ints(name, "size", size), *dims)
+
+    return _named(name, resize)
+
+
+def resize_as_sparse_(input: Tensor, the_template: Tensor) -> Tensor:
+    """Give a tensor in coordinate form the sizes of another in place. Raises RuntimeError where `sparse_resize_` does,
+    TypeError for what is no tensor."""
+    _check_tensors("resize_as_sparse_", input=input, the_template=the_template)
+    return run("resize_as_sparse_", input, the_template)
+
+
+def smm(input: Tensor, mat: Tensor) -> Tensor:
+    """Return the product of a sparse and a strided matrix in coordinate form: all elements of the rows that `input`
+    specifies. Raises RuntimeError for other layouts and sizes that do not fit, TypeError for what is no tensor."""
+    _check_tensors("smm", input=input, mat=mat)
+    if input.meta.ndim != 2 or mat.meta.ndim != 2:
+        raise RuntimeError(f"smm(): two matrices are expected, got {input.meta.ndim} and {mat.meta.ndim} dims")
+    sizes = input.meta.sizes[0], mat.meta.sizes[1]
+    return functions.sspaddmm(empty_coo(sizes, 2, input.meta.dtype, input.meta.device), input, mat, 0, 1)
+
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of a sparse and a strided matrix as dense rows, of those that `mat1` specifies. Raises as
+    `smm`."""
+    _check_tensors("hspmm", mat1=mat1, mat2=mat2)
+    return functions.hspmm(mat1, mat2)
+
+
+def sspaddmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return ``beta * input + alpha * mat1 @ mat2`` in coordinate form, not coalesced: the elements of `input`, then
+    all of the rows that `mat1` specifies. Raises as `smm`."""
+    _check_tensors("sspaddmm", input=input, mat1=mat1, mat2=mat2)
+    return functions.sspaddmm(input, mat1, mat2, beta, alpha)
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """Return ``mm(input, mat2)``, by its former name."""
+    _check_tensors("mm", input=input, mat2=mat2)
+    return apply("mm", input, mat2)
+
+
+def _check_tensors(name: str, **given: Any) -> None:
+    for argument, value in given.items():
+        if not isinstance(value, Tensor):
+            type_error(name, argument, value, "Tensor")
+
+
 def of_self(name: str) -> Callable[..., Any]:
     """Return the method that is an operator of the tensor alone."""
 
@@ -97,13 +151,17 @@ def _named(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 METHODS: dict[str, Callable[..., Any]] = {
     "to_sparse": to_sparse, "to_dense": to_dense, "coalesce": coalesce, "sparse_mask": sparse_mask,
+    "resize_as_sparse_": resize_as_sparse_, "smm": smm, "sspaddmm": sspaddmm,
+    **{name: resizing(name) for name in ("sparse_resize_", "sparse_resize_and_clear_")},
     **{f"to_sparse_{FORMS[one].name}": to_sparse_form(f"to_sparse_{FORMS[one].name}", one) for one in FORMS},
     **{name: of_self(name) for name in (
         "is_coalesced", "indices", "values", "_indices", "_values", "_nnz", "sparse_dim", "dense_dim", "crow_indices",
         "col_indices", "ccol_indices", "row_indices")},
 }  # fmt: skip
 """Method of tensors -> its function."""
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    name: overridable(one) for name, one in {"sparse_coo_tensor": sparse_coo_tensor, **COMPRESSED}.items()
-}
+PUBLIC: dict[str, Callable[..., Any]] = {
+    "sparse_coo_tensor": sparse_coo_tensor, **COMPRESSED, "resize_as_sparse_": resize_as_sparse_, "smm": smm,
+    "hspmm": hspmm, "hsmm": hspmm, "sspaddmm": sspaddmm, "saddmm": sspaddmm, "spmm": mm, "dsmm": mm,
+}  # fmt: skip
+FUNCTIONS: dict[str, Callable[..., Any]] = {name: overridable(one) for name, one in PUBLIC.items()}
 """Function of the public module -> itself."""

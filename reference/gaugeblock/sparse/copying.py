@@ -99,15 +99,22 @@ def as_asked(
     return moved(self, self.meta.device if device is None else device, dtype, copy=copy)
 
 
+def become(self: Any, made: Any) -> Tensor:
+    """Give a sparse tensor the sizes and the parts of another on its device, which is not used otherwise, in its own
+    dtype."""
+    made = apply("to.dtype", made, self.meta.dtype)
+    self.parts.take(made.parts)
+    self._meta = made.meta.twin if self.meta.has_autograd else made.meta
+    bump_version(self)
+    return self  # type: ignore[no-any-return]
+
+
 def write_back(self: Tensor, copy: Tensor) -> None:
     """Give a tensor, strided or sparse, the elements of its copy on another device."""
     if not isinstance(self, SparseTensor):
         apply("copy_", self, copy)
         return
-    made: Any = apply("to.device", copy, self.meta.device)
-    self.parts.take(made.parts)
-    self._meta = made.meta.twin if self.meta.has_autograd else made.meta
-    bump_version(self)
+    become(self, apply("to.device", copy, self.meta.device))
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:

@@ -22,6 +22,9 @@ SCHEMAS = (
     "ccol_indices(Tensor(a) self) -> Tensor(a)",
     "row_indices(Tensor(a) self) -> Tensor(a)",
     "sparse_mask(Tensor self, Tensor mask) -> Tensor",
+    "sparse_resize_(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)",
+    "sparse_resize_and_clear_(Tensor(a!) self, int[] size, int sparse_dim, int dense_dim) -> Tensor(a!)",
+    "resize_as_sparse_(Tensor(a!) self, Tensor the_template) -> Tensor(a!)",
     "_sparse_mm(Tensor sparse, Tensor dense) -> Tensor",
     "_sparse_coo_tensor_with_dims_and_tensors(int sparse_dim, int dense_dim, int[] size, Tensor indices, "
     "Tensor values, *, bool? is_coalesced=None) -> Tensor",

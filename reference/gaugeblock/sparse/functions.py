@@ -11,6 +11,7 @@ from ..core.errors import check_sizes, wrap_dim
 from ..core.layout import Layout, sparse_coo, sparse_csc, sparse_csr, strided
 from ..core.promotion import UPSTREAM_NAMES
 from ..dispatch.dispatcher import REGISTRY, call
+from ..operators.arrays import Array
 from ..operators.invoke import apply
 from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
@@ -113,6 +114,48 @@ def _check_sampled(name: str, input: Tensor, mat1: Tensor, mat2: Tensor) -> None
         raise RuntimeError(
             f"{name}(): input of sizes {list(input.meta.sizes)} does not fit a product of {rows} x {across}"
         )
+
+
+def sspaddmm(self: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:
+    """Return ``beta * self + alpha * mat1 @ mat2`` for sparse `self` and `mat1` and a strided `mat2`: the elements of
+    `self`, then all of the rows of the product that `mat1` specifies, so that indices may repeat. Raises RuntimeError
+    for other layouts and sizes that do not fit."""
+    if not is_coo(self) or sparse_sizes(self) != self.meta.sizes or self.meta.ndim != 2:
+        raise RuntimeError(f"sspaddmm(): expected 'self' to be a matrix in coordinate form, got {_told(self)}")
+    rows, values = rows_of_product("sspaddmm", mat1, mat2)
+    sizes = (mat1.meta.sizes[0], mat2.meta.sizes[1])
+    if self.meta.sizes != sizes:
+        raise RuntimeError(f"sspaddmm(): expected 'self' to have sizes {list(sizes)}, got {list(self.meta.sizes)}")
+    across = np.tile(np.arange(sizes[1]), rows.size)
+    product = index_tensor(np.stack([np.repeat(rows, sizes[1]), across]), self.meta.device)
+    given: Any = self
+    indices = apply("cat", [given._indices(), product], 1)
+    scaled = [apply("mul.Scalar", given._values(), beta), apply("mul.Scalar", apply("reshape", values, (-1,)), alpha)]
+    return _call("_sparse_coo_tensor_with_dims_and_tensors", 2, 0, sizes, indices, apply("cat", scaled, 0))
+
+
+def hspmm(mat1: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of a sparse and a strided matrix with the rows that `mat1` specifies, as dense blocks. Raises
+    RuntimeError for other layouts and sizes that do not fit."""
+    rows, values = rows_of_product("hspmm", mat1, mat2)
+    sizes = (mat1.meta.sizes[0], mat2.meta.sizes[1])
+    indices = index_tensor(rows[None], mat1.meta.device)
+    return _call("_sparse_coo_tensor_with_dims_and_tensors", 1, 1, sizes, indices, values)
+
+
+def rows_of_product(name: str, mat1: Tensor, mat2: Tensor) -> tuple[Array, Tensor]:
+    """Return the rows of a sparse matrix that have specified elements, and those rows of its product with a strided
+    one."""
+    if not is_coo(mat1) or sparse_sizes(mat1) != mat1.meta.sizes or mat1.meta.ndim != 2:
+        raise RuntimeError(f"{name}(): expected 'mat1' to be a matrix in coordinate form, got {_told(mat1)}")
+    if mat2.layout is not strided or mat2.meta.ndim != 2:
+        raise RuntimeError(f"{name}(): expected 'mat2' to be a strided matrix, got {_told(mat2)}")
+    rows = np.unique(columns(mat1)[0])
+    return rows, apply("index_select", apply("mm", mat1, mat2), 0, index_tensor(rows, mat1.meta.device))
+
+
+def _told(tensor: Tensor) -> str:
+    return f"sizes {list(tensor.meta.sizes)} in layout {tensor.layout.name}"
 
 
 def spdiags(diagonals: Tensor, offsets: Tensor, shape: Sequence[int], layout: Layout | None) -> Tensor:

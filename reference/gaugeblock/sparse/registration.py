@@ -19,6 +19,7 @@ from . import (
     gathering,
     matrix_product,
     members,
+    outputs,
     reductions,
     unary,
     views,
@@ -83,7 +84,7 @@ ON_PARTS: tuple[tuple[str, Kernels], ...] = (
     ),
     ("Sparse", {**members.COO, **COPIES, **COMPARED, **CONJUGATES, **number_kernels()}),
     ("Sparse", {
-        "resize_as_": copying.resize_as_, "sum": reductions.total, "any": reductions.any_of,
+        **outputs.RESIZING, "resize_as_": copying.resize_as_, "sum": reductions.total, "any": reductions.any_of,
         "linalg_vector_norm": reductions.vector_norm, "_local_scalar_dense": reductions.item, "permute": views.permute,
         "transpose.int": views.transpose, "t": views.t, "t_": views.changed("t_", views.t),
         "transpose_": views.changed("transpose_", views.transpose),
@@ -127,6 +128,7 @@ ON_INDICES: tuple[tuple[str, Kernels], ...] = (
         {
             "select.int": views.select, "unbind.int": views.unbind, "unsqueeze": views.unsqueeze,
             "index_select": views.index_select, "cat": views.cat, "stack": views.stack,
+            "narrow_copy": views.narrow_copy,
         },
     ),
     (
@@ -167,6 +169,12 @@ def register() -> None:
         for name, kernel in kernels.items():
             REGISTRY.put(name, (f"{functionality}CPU",), kernel)
             REGISTRY.put(name, (f"{functionality}CUDA",), on_host(name, copying.write_back))
+    for functionality, kernels in (*ON_PARTS, *ON_INDICES):
+        for name in kernels if functionality else ():
+            row = rows().get(name)
+            if row is not None and row.out_name is not None:
+                keys = [functionality + device for device in ("CPU", *DEVICES)]
+                REGISTRY.put(row.out_name, keys, outputs.into(name))
     for name in ("add.Tensor", "sub.Tensor"):
         REGISTRY.put(name, ("SparseMeta",), sum_kernels()[name])
     for operator in tuple(REGISTRY.operators.values()):

@@ -9,8 +9,8 @@ from ..core import lazy_numpy as np
 from ..core.errors import wrap_dim
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
-from ..tensor.versions import bump_version
 from .coo_tensor import alias, columns, coo, index_tensor, is_coo, parts_of
+from .copying import become
 
 
 def permute(self: Tensor, dims: Sequence[int]) -> Tensor:
@@ -103,6 +103,28 @@ def unbind(self: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return tuple(apply("select.int", self, place, index) for index in range(self.meta.sizes[place]))
 
 
+def narrow_copy(self: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """Return a copy of `length` places of a dim from `start` on. Raises RuntimeError for a range outside of the dim,
+    IndexError for a dim out of range."""
+    place = wrap_dim("narrow_copy", dim, self.meta.ndim)
+    size = self.meta.sizes[place]
+    if length < 0 or not 0 <= start <= size - length:
+        raise RuntimeError(
+            f"Invalid range to narrow. range(start, start+length) must be a subset of range(0, {size}), got start "
+            f"{start} and length {length}"
+        )
+    parts, sizes = parts_of(self), (*self.meta.sizes[:place], length, *self.meta.sizes[place + 1 :])
+    if place >= parts.sparse_dim:
+        values = apply("narrow_copy", parts.values, place - parts.sparse_dim + 1, start, length)
+        return coo(apply("clone", parts.indices), values, sizes, coalesced=parts.coalesced)
+    indices = columns(self)
+    chosen = np.flatnonzero((indices[place] >= start) & (indices[place] < start + length))
+    rows = indices[:, chosen]
+    rows[place] -= start
+    values = apply("index_select", parts.values, 0, index_tensor(chosen))
+    return coo(index_tensor(rows), values, sizes, coalesced=parts.coalesced)
+
+
 def unsqueeze(self: Tensor, dim: int) -> Tensor:
     """Return the tensor with a dim of size 1 more, sparse where it comes before the end of the sparse dims. Raises
     IndexError out of range."""
@@ -185,11 +207,7 @@ def changed(name: str, view: Any) -> Any:
     """Return the in-place form of an operator that exchanges dims."""
 
     def kernel(self: Any, *args: Any) -> Tensor:
-        made: Any = view(self, *args)
-        self.parts.take(made.parts)
-        self._meta = made.meta
-        bump_version(self)
-        return self  # type: ignore[no-any-return]
+        return become(self, view(self, *args))
 
     kernel.__name__ = kernel.__qualname__ = name
     return kernel
