@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import io
+import pickle
 from collections.abc import Iterator
 from typing import Any
 
@@ -131,6 +134,18 @@ def test_quantized_tensors_go_to_the_device_and_back() -> None:
     assert there is there.to("cuda") and there.is_quantized
     with pytest.raises(RuntimeError, match=r"does not become gaugeblock\.float32 by to"):
         there.to("cpu", gb.float32)
+
+
+def test_copies_pickles_and_files_keep_the_device() -> None:
+    u = operands("cpu")["u"]
+    channels = gb.quantize_per_channel(gb.eye(2), gb.tensor([0.5, 0.25]), gb.tensor([0, 1]), 0, gb.quint8)
+    for here in (u, u.to_sparse_csr(), gb.quantize_per_tensor(gb.eye(2), 0.5, 1, gb.qint8), channels):
+        there, file = here.cuda(), io.BytesIO()
+        gb.save(there, file)
+        made = [copy.deepcopy(there), pickle.loads(pickle.dumps(there)), gb.load(io.BytesIO(file.getvalue()))]
+        assert [repr(one.cpu()) for one in made] == [repr(here)] * 3
+        assert {one.device for one in made} == {gb.device("cuda", 0)}
+        assert repr(gb.load(io.BytesIO(file.getvalue()), map_location="cpu")) == repr(here)
 
 
 META = """

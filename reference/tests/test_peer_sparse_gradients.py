@@ -126,6 +126,47 @@ def test_gradients_through_complex_numbers(text: str, real: bool, form: str) -> 
     check_same(run)
 
 
+WRITES = """
+a.clone().mul_(2) | a.clone().add_(a) | a.clone().add_(b, alpha=2) | a.clone().sub_(a, alpha=3) | a.clone().div_(2)
+a.clone().neg_() | a.clone().t_() | a.clone().transpose_(0, 1) | w.clone().add_(a) | w.clone().add_(a, alpha=2)
+w.clone().sub_(a) | w.clone().t().add_(a) | b.clone().add_(a) | b.clone().mul_(t) | a.clone().mul_(t)
+a.clone().div_(t) | a.clone().mul_(w) | b.clone().copy_(a) | a.clone().zero_() | a.detach().clone().add_(a)
+a.clone().relu_() | a.clone().abs_() | (a * 2).mul_(a) | a.clone().mul_(a) | a.clone().mul_(2).add_(a).neg_()
+a.clone().floor_() | w[:1].clone().add_(b.narrow_copy(0, 0, 1)) | w.clone().sub_(b)
+""".strip().replace("\n", " | ").split(" | ")
+
+
+@pytest.mark.parametrize("form", ["to_sparse", "to_sparse_csr"])
+@pytest.mark.parametrize("text", WRITES)
+def test_gradients_through_writes(text: str, form: str) -> None:
+    def run(lib: Any) -> Any:
+        a = getattr(lib.tensor([[0, 0.5], [0.25, 1.0]]), form)().requires_grad_()
+        b = lib.tensor([[1.0, 0.0], [2.0, 3.0]]).to_sparse()
+        w, t = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True), lib.tensor(4.0, requires_grad=True)
+        found = eval(text, {"lib": lib, "a": a, "b": b, "w": w, "t": t})
+        found = found if found.layout is lib.strided else found.to_dense()
+        (found * lib.arange(1.0, 1 + found.numel()).reshape(found.shape)).sum().backward()
+        return a, w, t
+
+    check_same(run)
+
+
+def test_writes_that_cannot_be_recorded_are_refused() -> None:
+    leaf = gb.eye(2).to_sparse().requires_grad_()
+    for write in (lambda: leaf.mul_(2), lambda: leaf.sin_(), lambda: gb.eye(2, requires_grad=True).add_(leaf)):
+        with pytest.raises(RuntimeError, match="a leaf Variable that requires grad is being used in an in-place"):
+            write()
+    with pytest.raises(NotImplementedError, match="sparse_resize_: such a write to a sparse tensor is not recorded"):
+        leaf.clone().sparse_resize_((3, 3), 2, 0)
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        gb.eye(2, dtype=gb.int64).to_sparse().add_(leaf)
+    kept = leaf.clone()
+    square = kept * kept
+    kept.mul_(3)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        square.to_dense().sum().backward()
+
+
 DENSE = """
 coordinates: x.to_sparse().to_dense() * f | values: x.to_sparse().values() ** 2 | sum: x.to_sparse().sum()
 rows: torch.sparse.sum(x.to_sparse(), 0).to_dense() | hybrid: x.to_sparse(1).to_dense() * f
@@ -152,13 +193,11 @@ def test_gradient_of_operators_on_values() -> None:
     assert a.grad.values().tolist() == gb.tensor([1.0, 0.5]).cos().tolist()
 
 
-def test_writes_with_sparse_tensors_are_not_recorded() -> None:
+def test_steps_with_sparse_rows_are_not_recorded() -> None:
     x, s = gb.ones(2, 2).requires_grad_(), gb.eye(2).to_sparse()
-    with pytest.raises(NotImplementedError, match="writes with sparse tensors are not recorded"):
-        (x * 1).add_(s)
     with gb.no_grad():
         x.add_(s)
-    assert x.tolist() == [[2.0, 1.0], [1.0, 2.0]]
+    assert x.tolist() == [[2.0, 1.0], [1.0, 2.0]] and x.is_leaf
 
 
 def looked_up(lib: Any, **options: Any) -> Any:

@@ -6,17 +6,21 @@ A gradient may be sparse or strided. What flows back to a sparse tensor by way o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..core.layout import sparse_coo
+from ..core.promotion import can_cast
 from ..dispatch.dispatcher import REGISTRY, Operator, call
 from ..dispatch.keys import tensors_in
 from ..dispatch.state import STATE
 from ..operators.invoke import apply
+from ..operators.rows import row_of_form
 from ..sparse import registration as registration
 from ..sparse.compressed_operators import values_like
 from ..sparse.coo_tensor import is_coo
+from ..sparse.copying import become
 from ..sparse.gathering import gathered
 from ..sparse.unary import KEEPING_ZERO
 from ..tensor.sparse_tensor import SparseTensor
@@ -25,6 +29,7 @@ from .autograd_meta import requires_grad, unpack
 from .below_autograd import below
 from .grad_mode import enable_grad
 from .variable_type_manual import refusing, refusing_out, registered_kernel
+from .view_history import check_inplace, rebase
 
 Grads = tuple[Any, ...]
 
@@ -373,16 +378,48 @@ def sparse_kernel(operator: Operator) -> Callable[..., Any]:
     return composed or refusing(operator)
 
 
-def inplace(operator: Operator) -> Callable[..., Any]:
-    """Return the autograd kernel of a write, which is not recorded, or raises NotImplementedError."""
+def copied(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """Return the elements of `src` in the dtype of `self`, of which nothing is left but a gradient of zeros."""
+    return apply("add.Tensor", zeroed(self), apply("to.dtype", src, self.meta.dtype))
 
-    def write(*args: Any, **kwargs: Any) -> Any:
-        if STATE.grad and any(map(requires_grad, tensors_in((*args, *kwargs.values())))):
+
+def zeroed(self: Tensor) -> Tensor:
+    """Return a tensor without specified elements whose gradient is zero."""
+    return apply("mul.Scalar", apply("sparse_mask", self, apply("zeros_like", self)), 0)
+
+
+WRITES: dict[str, Callable[..., Any]] = {
+    "copy_": copied, "zero_": zeroed, "t_": functools.partial(apply, "t"),
+    "transpose_": functools.partial(apply, "transpose.int"),
+}  # fmt: skip
+"""Write -> what it writes, for those that are no in-place form of an operator."""
+
+
+def inplace(operator: Operator) -> Callable[..., Any]:
+    """Return the autograd kernel of a write: what the operator gives otherwise is recorded, then written. It raises
+    NotImplementedError, while calls are recorded, for a write without such a form."""
+    name = operator.name
+    functional = WRITES.get(name) or (functools.partial(apply, row_of_form()[name]) if name in row_of_form() else None)
+
+    def write(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not STATE.grad or not any(map(requires_grad, tensors_in((self, *args, *kwargs.values())))):
+            return below(operator, (self, *args), kwargs)
+        if functional is None:
             raise NotImplementedError(
-                f"{operator.name}: writes with sparse tensors are not recorded; write where gradients are off, or to a "
+                f"{name}: such a write to a sparse tensor is not recorded; write where gradients are off, or to a "
                 f"detached tensor"
             )
-        return below(operator, args, kwargs)
+        check_inplace(self)
+        # The clone is what the derivatives keep, since the tensor itself changes.
+        made = functional(apply("clone", self), *args, **kwargs)
+        if made.layout is not self.layout or not can_cast(made.meta.dtype, self.meta.dtype):
+            return below(operator, (self, *args), kwargs)  # raises the error of the kernel
+        if not isinstance(self, SparseTensor):
+            return apply("copy_", self, made)
+        made = apply("to.dtype", made, self.meta.dtype)
+        become(self, unpack(made))
+        rebase(self, made.autograd.grad_fn, made.autograd.output_nr)
+        return self
 
     return write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import lazy_numpy as np
-from ..core.device import cpu
+from ..core.device import meta_device
 from ..core.dtype import float64, int64
 from ..core.quantized_dtype import QuantizedDType, per_channel_affine, per_tensor_affine
 from ..memory.storage import Storage, move_bytes
@@ -42,7 +42,7 @@ def rebuild_quantized(
     The storage is copied once for each quantizer; `copies` holds the copies so far. Raises TypeError, ValueError or
     RuntimeError for arguments that do not describe a tensor.
     """
-    if not isinstance(dtype, QuantizedDType) or storage.device is not cpu:
+    if not isinstance(dtype, QuantizedDType) or storage.device is meta_device:
         raise TypeError(f"a quantized tensor has the dtype {dtype!r} and lies on {storage.device}")
     copying.rebuild_tensor(storage, offset, sizes, strides, dtype.integers, 0, False)  # which checks that they fit
     quantizer = _quantizer(meta_of(sizes, strides, dtype), dtype, parameters)
@@ -54,9 +54,9 @@ def rebuild_quantized(
     if made is None:
         if len(copies) == MOST_COPIES:
             raise RuntimeError(f"tensors of one storage have more than {MOST_COPIES} quantizers")
-        made = quantized_storage(nbytes, quantizer)
+        made = quantized_storage(nbytes, quantizer, storage.device)
         if nbytes:
-            move_bytes(cpu, made.pointer, storage.pointer + begin, nbytes)
+            move_bytes(storage.device, made.pointer, storage.pointer + begin, nbytes)
         copies.append(made)
     return copying.rebuild_tensor(made, offset, sizes, strides, dtype, 0, False)
 

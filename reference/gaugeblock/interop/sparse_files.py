@@ -5,10 +5,10 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ..core.device import cpu
+from ..core.device import meta_device
 from ..core.dtype import int64
 from ..core.errors import INT64_MAX
-from ..core.layout import sparse_coo
+from ..core.layout import sparse_coo, strided
 from ..core.size import Size
 from ..operators.invoke import apply
 from ..sparse import compressed_tensor
@@ -37,8 +37,10 @@ def rebuild_sparse(layout: Any, data: Any) -> Tensor:
     if type(data) is not tuple or len(data) not in ((4,) if compressed else (3, 4)):
         raise TypeError(f"a sparse tensor is not made of {', '.join(names)} and sizes")
     for name, part in zip(names, data, strict=False):
-        if not isinstance(part, Tensor) or isinstance(part, SparseTensor) or part.meta.device is not cpu:
-            raise TypeError(f"the {name} of a sparse tensor are no strided tensor on the cpu")
+        if not isinstance(part, Tensor) or part.layout is not strided or part.meta.device is not data[0].meta.device:
+            raise TypeError(f"the {name} of a sparse tensor are no strided tensor on one device with the other parts")
+        if part.meta.device is meta_device:
+            raise TypeError(f"the {name} of a sparse tensor have no elements: they are on the meta device")
     parts, sizes = [apply("detach", part) for part in data[: len(names)]], data[len(names)]
     if not isinstance(sizes, (tuple, list)) or not all(type(size) is int and 0 <= size <= INT64_MAX for size in sizes):
         raise TypeError(f"the sizes of a sparse tensor are {sizes!r}")

@@ -92,17 +92,19 @@ class QuantizedStorage(Storage):
 
     def alike(self) -> QuantizedStorage:
         """Return a storage of the same size with the same quantizer."""
-        return quantized_storage(self.nbytes, self.quantizer)
+        return quantized_storage(self.nbytes, self.quantizer, self.device)
 
     def __reduce__(self) -> tuple[Any, ...]:
         data = read_device(self.device, self.pointer, self.nbytes)
-        return rebuild_quantized_storage, (data, self.quantizer)
+        return rebuild_quantized_storage, (data, self.quantizer, self.device)
 
 
-def rebuild_quantized_storage(data: bytes, quantizer: PerTensor | PerChannel) -> QuantizedStorage:
+def rebuild_quantized_storage(
+    data: bytes, quantizer: PerTensor | PerChannel, device: Device = cpu
+) -> QuantizedStorage:
     """A storage with the given bytes and quantizer, as a pickle holds it."""
-    made = quantized_storage(len(data), quantizer)
-    write_device(cpu, made.pointer, data)
+    made = quantized_storage(len(data), quantizer, device)
+    write_device(device, made.pointer, data)
     return made
 
 

@@ -11,6 +11,7 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
 from ..operators.invoke import apply
 from ..tensor.getters import set_requires_grad
+from ..tensor.hooks import hooks
 from ..tensor.sparse_tensor import SparseTensor, sparse_tensor
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import without_autograd
@@ -105,6 +106,8 @@ def become(self: Any, made: Any) -> Tensor:
     made = apply("to.dtype", made, self.meta.dtype)
     self.parts.take(made.parts)
     self._meta = made.meta.twin if self.meta.has_autograd else made.meta
+    if self.autograd is not None:
+        hooks.dispatched["refresh_plain"](self)
     bump_version(self)
     return self  # type: ignore[no-any-return]
 
