@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..core import lazy_numpy as np
 from ..core.dtype import DType, float32, float64
 from ..core.errors import wrap_dim
 from ..core.layout import sparse_csc, sparse_csr, strided
@@ -16,7 +17,8 @@ from ..tensor.versions import bump_version
 from . import arithmetic, matrix_product, reductions, views
 from .compressed_tensor import CompressedParts, element_indices, entries, is_compressed, parts_of, to_coo
 from .compressing import compress
-from .coo_tensor import alias, index_tensor, is_coo
+from .conversion import check_dim
+from .coo_tensor import alias, coo, index_tensor, is_coo
 from .gathering import gathered
 from .members import unexpected
 
@@ -79,6 +81,10 @@ def add(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
             f"{second} (FYI: op2-sparse addition does not currently support broadcasting)"
         )
     if self.layout is other.layout:
+        parts = parts_of(self)
+        if not parts.form.blocks and not parts.batch and same_entries(self, other):
+            checked_columns(self)
+            return with_values(self, apply("add.Tensor", parts.values, parts_of(other).values, alpha=alpha))
         return like(self, arithmetic.add(to_coo(self), to_coo(other), alpha=alpha))
     if strided not in (self.layout, other.layout):
         raise RuntimeError(f"add: tensors of layouts {self.layout.name} and {other.layout.name} have no common layout")
@@ -88,6 +94,15 @@ def add(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
         coo = to_coo(self)
         return arithmetic.added_to_dense(apply("to.dtype", scaled, dtype), coo, coo.parts.values)  # type: ignore[attr-defined]
     return arithmetic.add(self, to_coo(other), alpha=alpha)
+
+
+def same_entries(self: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors of one layout and equal sizes specify the same elements in the same order."""
+    mine, theirs = parts_of(self), parts_of(other)
+    return mine.values.meta.sizes == theirs.values.meta.sizes and all(
+        one is another or (one.meta.dtype is another.meta.dtype and np.array_equal(values(one), values(another)))
+        for one, another in zip(mine.tensors[:2], theirs.tensors[:2], strict=True)
+    )
 
 
 def add_(self: Tensor, other: Tensor, *, alpha: Any = 1) -> Tensor:
@@ -136,7 +151,27 @@ def mm(self: Tensor, mat2: Tensor) -> Tensor:
         return apply("t", apply("mm", apply("t", mat2), apply("t", self)))
     if is_coo(self) or is_coo(mat2):
         return matrix_product.mm(as_coo(self), as_coo(mat2))
+    if self.layout is mat2.layout is sparse_csr and matrix_product.scipy_sparse() is not None:
+        return product_of_rows(self, mat2)
     return compress(matrix_product.mm(to_coo(self), to_coo(mat2)), sparse_csr)
+
+
+def product_of_rows(self: Tensor, mat2: Tensor) -> Tensor:
+    """Return the product of two matrices in CSR form, in that form."""
+    matrix_product.check_matrices("mm", self, mat2)
+    if self.meta.dtype not in matrix_product.SCIPY_DTYPES:
+        return compress(matrix_product.mm(to_coo(self), to_coo(mat2)), sparse_csr)
+    factors = []
+    for one in (self, mat2):
+        checked_columns(one)
+        parts = parts_of(one)
+        arrays = values(parts.values), values(parts.plain), values(parts.compressed)
+        factors.append(matrix_product.Matrix(*arrays, one.meta.sizes))
+    made = matrix_product.row_product(*factors)
+    parts = CompressedParts(
+        sparse_csr, index_tensor(made.indptr), index_tensor(made.indices), from_array(made.data, self.meta.dtype)
+    )
+    return parts.tensor(made.shape)
 
 
 def by_dense(self: Tensor, dense: Tensor) -> Tensor:
@@ -272,8 +307,30 @@ def t(self: Tensor) -> Tensor:
 def select(self: Tensor, dim: int, index: int) -> Tensor:
     """Return the part of a dim at an index: of a batch dim in the same layout, else in coordinate form. Raises
     IndexError out of range."""
+    place = wrap_dim("select", dim, self.meta.ndim)
+    parts = parts_of(self)
+    if parts.form.rows and not parts.form.blocks and not parts.batch and place == 0:
+        return row_of(self, index)
     made = views.select(to_coo(self), dim, index)
-    return like(self, made) if wrap_dim("select", dim, self.meta.ndim) < len(parts_of(self).batch) else made
+    return like(self, made) if place < len(parts.batch) else made
+
+
+def row_of(self: Tensor, index: int) -> Tensor:
+    """Return a row of a matrix in CSR form in coordinate form. Raises IndexError out of range, RuntimeError for wrong
+    pointers."""
+    count, across = self.meta.sizes[:2]
+    if not -count <= index < count:
+        raise IndexError(
+            f"select(): index {index} out of range for tensor of size {list(self.meta.sizes)} at dimension 0"
+        )
+    parts = parts_of(self)
+    begin, end = (int(one) for one in values(parts.compressed)[index % count : index % count + 2])
+    if not 0 <= begin <= end <= parts.nnz:
+        entries(self)
+    chosen = values(parts.plain)[begin:end].astype(np.int64)
+    check_dim(1, chosen, across)
+    made = apply("clone", apply("narrow", parts.values, 0, begin, end - begin))
+    return coo(index_tensor(chosen[None]), made, self.meta.sizes[1:], coalesced=bool((chosen[1:] > chosen[:-1]).all()))
 
 
 def sparse_mask(self: Tensor, mask: Tensor) -> Tensor:

@@ -18,7 +18,7 @@ from ..operators.arrays import Array
 from ..operators.invoke import apply
 from ..tensor.sparse_tensor import SparseTensor, sparse_meta, sparse_tensor
 from ..tensor.tensor import Tensor
-from .conversion import check_inside
+from .conversion import check_dim, check_inside
 from .coo_tensor import alias, coo, host_array, index_tensor, places_of
 
 
@@ -135,9 +135,10 @@ def entries(tensor: Tensor) -> tuple[Array, Array, Array]:
             f"{parts.names[0]} must begin with 0, end with nnz (={nnz}) and not decrease: the tensor was made with "
             f"wrong pointers, which check_invariants=True would tell"
         )
-    owners = np.repeat(np.tile(np.arange(steps.shape[1]), count), steps.reshape(-1))
-    batches = np.repeat(np.arange(count), nnz)
-    plain = host_array(parts.plain).reshape(-1).astype(np.int64)
+    each = np.arange(steps.shape[1])
+    owners = np.repeat(each if count == 1 else np.tile(each, count), steps.reshape(-1))
+    batches = np.zeros(nnz, np.int64) if count == 1 else np.repeat(np.arange(count), nnz)
+    plain = host_array(parts.plain).reshape(-1).astype(np.int64, copy=False)
     return (batches, owners, plain) if parts.form.rows else (batches, plain, owners)
 
 
@@ -168,6 +169,11 @@ def to_coo(tensor: Tensor) -> Tensor:
     are specified. Raises RuntimeError for wrong pointers, IndexError for a plain index outside of the sizes."""
     parts, indices, flat = parts_of(tensor), element_indices(tensor), flat_values(tensor)
     sizes = tensor.meta.sizes
+    if parts.form.rows and not parts.form.blocks and not parts.batch:
+        rows, across = indices
+        check_dim(1, across, sizes[1])
+        sorted_ = bool(((across[1:] > across[:-1]) | (rows[1:] > rows[:-1])).all())
+        return coo(index_tensor(indices), alias(flat), sizes, coalesced=sorted_)
     check_inside(indices, sizes[: indices.shape[0]])
     places = places_of(indices, sizes[: indices.shape[0]])
     if not parts.form.rows or parts.form.blocks:

@@ -14,7 +14,7 @@ from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
 from .coalescing import coalesced
 from .compressed_tensor import FORMS, CompressedParts, parts_of, to_coo
-from .conversion import check_inside, coo_to_dense, dense_to_coo
+from .conversion import check_dim, coo_to_dense, dense_to_coo
 from .coo_tensor import columns, dense_sizes, index_tensor, is_coo, sparse_sizes, zeros
 from .coo_tensor import parts_of as coo_parts_of
 
@@ -60,8 +60,10 @@ def compress(self: Tensor, layout: Layout, blocksize: Sequence[int] | None = Non
 def rows_of(self: Tensor, layout: Layout) -> Tensor:
     """Return a coalesced matrix with compressed rows: the columns and the values are those that it has."""
     rows, cols = columns(self)
-    count = sparse_sizes(self)[0]
-    check_inside(columns(self), sparse_sizes(self))
+    count, across = sparse_sizes(self)
+    ends = rows[[0, -1]] if rows.size else rows  # the rows are in order
+    for dim, found, size in ((0, ends, count), (1, cols, across)):
+        check_dim(dim, found, size)
     pointers = np.zeros(count + 1, np.int64)
     np.cumsum(np.bincount(rows, minlength=count), out=pointers[1:])
     values = apply("clone", coo_parts_of(self).values)

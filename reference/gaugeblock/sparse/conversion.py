@@ -70,9 +70,14 @@ def coo_to_dense(self: Tensor) -> Tensor:
 def check_inside(indices: Array, sizes: tuple[int, ...]) -> None:
     """Raise IndexError unless every index lies within the size of its dim."""
     for dim, (row, size) in enumerate(zip(indices, sizes, strict=True)):
-        if row.size and (row.min() < 0 or row.max() >= size):
-            wrong = row[(row < 0) | (row >= size)][0]
-            raise IndexError(f"index {wrong} is out of bounds for sparse dim {dim} of size {size}")
+        check_dim(dim, row, size)
+
+
+def check_dim(dim: int, row: Array, size: int) -> None:
+    """Raise IndexError unless every index of a dim lies within its size."""
+    if row.size and (row.min() < 0 or row.max() >= size):
+        wrong = row[(row < 0) | (row >= size)][0]
+        raise IndexError(f"index {wrong} is out of bounds for sparse dim {dim} of size {size}")
 
 
 def to_dense(self: Tensor, dtype: DType | None = None, masked_grad: bool | None = None) -> Tensor:

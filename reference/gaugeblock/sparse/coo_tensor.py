@@ -133,8 +133,13 @@ def indices_at(places: Array, sizes: Sequence[int]) -> Array:
     """Return the columns of indices that have these places in the row-major order of `sizes`."""
     found = np.empty((len(sizes), places.size), np.int64)
     rest = places
-    for dim in range(len(sizes) - 1, -1, -1):
-        rest, found[dim] = np.divmod(rest, max(sizes[dim], 1))
+    for dim in range(len(sizes) - 1, 0, -1):
+        size = max(sizes[dim], 1)
+        quotient = rest // size
+        np.subtract(rest, quotient * size, out=found[dim])
+        rest = quotient
+    if sizes:
+        found[0] = rest
     return cast("Array", found)
 
 

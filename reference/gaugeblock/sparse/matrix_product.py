@@ -5,17 +5,27 @@ from __future__ import annotations
 import functools
 from importlib import import_module
 from importlib.util import find_spec
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from ..core import lazy_numpy as np
-from ..core.dtype import complex64, complex128, float32, float64
+from ..core.dtype import complex64, complex128, float32, float64, int64
 from ..core.promotion import UPSTREAM_NAMES
-from ..operators.arrays import from_array, values
+from ..operators.arrays import Array, from_array, values
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
 from .coalescing import coalesced, grouped, sums
 from .conversion import check_inside
 from .coo_tensor import columns, coo, index_tensor, is_coo, parts_of, places_of, zeros
+
+
+class Matrix(NamedTuple):
+    """A matrix in row form: elements, their columns, and where each row begins."""
+
+    data: Array
+    indices: Array
+    indptr: Array
+    shape: tuple[int, ...]
+
 
 SCIPY_DTYPES = (float32, float64, complex64, complex128)
 """Dtypes whose products SciPy adds up as they are."""
@@ -82,6 +92,11 @@ def sparse_product(self: Tensor, other: Tensor) -> Tensor:
     sizes = (self.meta.sizes[0], other.meta.sizes[1])
     check_inside(columns(first), first.meta.sizes)
     check_inside(columns(second), second.meta.sizes)
+    if scipy_sparse() is not None and self.meta.dtype in SCIPY_DTYPES:
+        made = row_product(in_row_form(first), in_row_form(second))
+        where = np.empty((2, made.data.size), np.int64)
+        where[0], where[1] = _row_columns(made)
+        return coo(from_array(where, int64), from_array(made.data, self.meta.dtype), sizes, coalesced=True)
     start = np.searchsorted(begins, inner, "left")
     count = np.searchsorted(begins, inner, "right") - start
     mine = np.repeat(np.arange(rows.size), count)
@@ -94,6 +109,36 @@ def sparse_product(self: Tensor, other: Tensor) -> Tensor:
     _, order, begin = grouped(places_of(found, sizes))
     terms = apply("mul.Tensor", *factors)
     return coo(index_tensor(found[:, order[begin]]), sums(terms, order, begin), sizes, coalesced=True)
+
+
+def row_product(first: Matrix, second: Matrix) -> Matrix:
+    """Return the product of two matrices in row form, with the columns of each row in order, specified where any two
+    factors meet. SciPy drops sums that are 0, so that a product of truth values tells where that is."""
+    csr_array = scipy_sparse().csr_array
+    product = csr_array(first[:3], shape=first.shape) @ csr_array(second[:3], shape=second.shape)
+    met = [csr_array((np.ones(one.data.size, bool), *one[1:3]), shape=one.shape) for one in (first, second)]
+    pattern = met[0] @ met[1]
+    product.sort_indices()
+    found, kept = product.data, product
+    if product.nnz != pattern.nnz:
+        pattern.sort_indices()
+        found, kept = np.zeros(pattern.nnz, product.dtype), pattern
+        where, some = (places_of(np.stack(_row_columns(one)), one.shape) for one in (pattern, product))
+        found[np.searchsorted(where, some)] = product.data
+    return Matrix(found, kept.indices, kept.indptr, kept.shape)
+
+
+def in_row_form(self: Tensor) -> Matrix:
+    """Return a coalesced matrix in row form."""
+    rows, across = columns(self)
+    pointers = np.zeros(self.meta.sizes[0] + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=self.meta.sizes[0]), out=pointers[1:])
+    return Matrix(values(parts_of(self).values), across, pointers, self.meta.sizes)
+
+
+def _row_columns(matrix: Any) -> tuple[Array, Array]:
+    """Return the row and the column of each element of a matrix in row form."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr)), matrix.indices
 
 
 def mv(self: Tensor, vec: Tensor) -> Tensor:

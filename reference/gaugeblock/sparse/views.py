@@ -156,10 +156,17 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
         chosen = apply("index_select", parts.values, place - parts.sparse_dim + 1, chosen_rows)
         return coo(alias(parts.indices), chosen, sizes, coalesced=parts.coalesced)
     indices = columns(self)
-    found = [np.flatnonzero(indices[place] == one % size) for one in wanted]
-    taken = np.concatenate([np.empty(0, np.int64), *found])
+    order, along = None, indices[place]
+    if not (parts.coalesced and place == 0):  # else they are in order
+        order = np.argsort(along, kind="stable")
+        along = along[order]
+    places = np.asarray(wanted, np.int64) % max(size, 1)
+    begin = np.searchsorted(along, places, "left")
+    count = np.searchsorted(along, places, "right") - begin
+    taken = np.arange(count.sum()) + np.repeat(begin - np.cumsum(count) + count, count)
+    taken = taken if order is None else order[taken]
     rows = indices[:, taken]
-    rows[place] = np.repeat(np.arange(len(wanted)), [one.size for one in found])
+    rows[place] = np.repeat(np.arange(len(wanted)), count)
     return coo(index_tensor(rows), apply("index_select", parts.values, 0, index_tensor(taken)), sizes)
 
 
@@ -174,16 +181,18 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     _check_fit(first, others, place)
     if place >= split:
         raise RuntimeError(f"cat(): sparse tensors are joined along sparse dims, and dim {place} is dense")
-    rows, length = [], 0
+    rows = np.empty((split, sum(parts_of(one).nnz for one in tensors)), np.int64)
+    length = begin = 0
     for one in tensors:
-        moved = columns(one).copy()
-        moved[place] += length
-        rows.append(moved)
+        mine = rows[:, begin : begin + parts_of(one).nnz]
+        mine[...] = columns(one)
+        mine[place] += length
+        begin += parts_of(one).nnz
         length += one.meta.sizes[place]
     sizes = (*first.meta.sizes[:place], length, *first.meta.sizes[place + 1 :])
     values = apply("cat", [parts_of(one).values for one in tensors], 0)
     ordered = place == 0 and all(parts_of(one).coalesced for one in tensors)
-    return coo(index_tensor(np.concatenate(rows, 1)), values, sizes, coalesced=ordered)
+    return coo(index_tensor(rows), values, sizes, coalesced=ordered)
 
 
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
