@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -77,7 +78,7 @@ def test_the_namespace_is_imported_when_it_is_asked_for() -> None:
 
 def test_inspection() -> None:
     info = xp.__array_namespace_info__()
-    assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
+    assert info.capabilities() == {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
     assert info.default_device() == gb.device("cpu") and gb.device("cpu") in info.devices()
     assert info.default_dtypes() == {
         "real floating": gb.float32, "complex floating": gb.complex64, "integral": gb.int64, "indexing": gb.int64,
@@ -227,6 +228,16 @@ DIFFERENT: list[tuple[str, Any, tuple[str, tuple[int, ...], Any]]] = [
     ("correction", lambda: xp.std(given([1.0, 3.0]), correction=1), ("float32", (), 1.4142135381698608)),
     ("an existing axis alone", lambda: xp.squeeze(given([[1]]), 0), ("int64", (1,), [1])),
     ("diagonals of the last axes", lambda: xp.linalg.trace(given([[[1, 2], [3, 4]]], "uint8")), ("uint64", (1,), [5])),
+    ("one vector beside matrices", lambda: xp.linalg.solve(given([[[2.0]]]), given([8.0])),
+     ("float32", (1, 1), [[4.0]])),
+    ("vectors broadcast", lambda: xp.linalg.cross(given([1.0, 0.0, 0.0]), given([[0.0, 1.0, 0.0], [0.0, 0.0, 2.0]])),
+     ("float32", (2, 3), [[0.0, 0.0, 1.0], [0.0, -2.0, 0.0]])),
+    ("results of the dtype asked for", lambda: xp.prod(given([200, 3], "uint32"), dtype=xp.uint8), ("uint8", (), 88)),
+    ("results of the dtype asked for", lambda: xp.sum(given([300, 3], "uint16"), dtype=xp.uint8), ("uint8", (), 47)),
+    ("large numbers stay positive", lambda: xp.sum(given([2**63], "uint64"), dtype=xp.float64),
+     ("float64", (), 2.0**63)),
+    ("large numbers stay positive", lambda: xp.cumulative_prod(given([2**63], "uint64"), dtype=xp.float64),
+     ("float64", (1,), [2.0**63])),
     ("float frequencies", lambda: xp.fft.fftfreq(2, d=0.5), ("float32", (2,), [0.0, -1.0])),
 ]  # fmt: skip
 
@@ -241,6 +252,19 @@ def test_sign_of_nan_is_nan_and_of_complex_has_length_one() -> None:
     found = xp.sign(given([xp.nan, -0.5, 0.0]))
     assert repr(found.tolist()) == "[nan, -1.0, 0.0]"
     assert xp.sign(given([3 + 4j, 0j], "complex128")).tolist() == [0.6 + 0.8j, 0j]
+    found = xp.sign(given([complex(1, xp.nan), complex(xp.nan, 0)], "complex128"))
+    assert repr(found.tolist()) == "[(nan+nanj), (nan+nanj)]"
+
+
+def test_the_logarithm_of_a_conjugate_is_conjugate() -> None:
+    found = xp.log1p(given([complex(-2.5, -0.0), complex(1.0, -0.0), complex(1.0, 0.0)], "complex128"))
+    assert [math.copysign(1.0, one.imag) for one in found.tolist()] == [-1.0, -1.0, 1.0]
+    assert found.tolist()[0] == pytest.approx(math.log(1.5) - math.pi * 1j)
+
+
+def test_arrays_name_what_their_capsules_take() -> None:
+    taken = inspect.signature(given([1]).__dlpack__).parameters
+    assert list(taken) == ["stream", "max_version", "dl_device", "copy"]
 
 
 def test_nan_is_different_from_nan_and_zeros_are_equal() -> None:

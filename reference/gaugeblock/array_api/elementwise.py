@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import nan
 from typing import Any
 
 from ..calls.functions import ops
@@ -122,7 +123,10 @@ def sign(x: Tensor, /) -> Tensor:
     if dtype in WIDE:
         return ops.ne(x, ops.zeros_like(x)).to(dtype)  # type: ignore[no-any-return]
     found = ops.sgn(x)
-    return found if dtype.category == "int" else ops.where(ops.isnan(x), x, found)  # type: ignore[no-any-return]
+    if dtype.category == "int":
+        return found  # type: ignore[no-any-return]
+    unknown = ops.full((), complex(nan, nan) if dtype.is_complex else nan, dtype=dtype, device=x.meta.device)
+    return ops.where(ops.isnan(x), unknown, found)  # type: ignore[no-any-return]
 
 
 def conj(x: Tensor, /) -> Tensor:

@@ -16,7 +16,7 @@ class ArrayNamespaceInfo:
 
     def capabilities(self) -> dict[str, Any]:
         """Return what is optional: boolean indices, shapes that depend on values, the greatest number of dims."""
-        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
         """Return the device of arrays for which none is named."""

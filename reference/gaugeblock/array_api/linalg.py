@@ -151,6 +151,10 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     first, second = pair("solve", _matrices("solve", x1), check_array("solve", "x2", x2))
     check_kind("solve", first.meta.dtype, FLOATING)
     if second.meta.ndim == 1:
-        return ops.squeeze(ops.linalg_solve(first, ops.unsqueeze(second, -1)), -1)  # type: ignore[no-any-return]
+        return ops.squeeze(_solved(first, ops.unsqueeze(second, -1)), -1)  # type: ignore[no-any-return]
+    return _solved(first, second)
+
+
+def _solved(first: Tensor, second: Any) -> Tensor:
     missing = first.meta.ndim - second.meta.ndim  # without them it could be taken for vectors
     return ops.linalg_solve(first, second[(None,) * missing])  # type: ignore[no-any-return]

@@ -84,12 +84,13 @@ def outer(x1: Tensor, x2: Tensor, /) -> Tensor:
 
 def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """Return the cross products of vectors of 3 elements along an axis. Raises ValueError for other sizes."""
+    dims = min(check_array("cross", name, one).meta.ndim for name, one in (("x1", x1), ("x2", x2)))
     for name, one in (("x1", x1), ("x2", x2)):
-        (place,) = axes_of("cross", axis, check_array("cross", name, one).meta.ndim)
+        (place,) = axes_of("cross", axis, one.meta.ndim if axis < 0 else dims)
         if one.meta.sizes[place] != 3:
             raise ValueError(f"cross(): argument {name!r} has size {one.meta.sizes[place]} along axis {axis}, not 3")
 
     def operator(first: Any, second: Any) -> Any:
-        return ops.linalg_cross(first, second, dim=axis)
+        return ops.linalg_cross(*ops.broadcast_tensors(first, second), dim=axis)
 
     return _product("cross", operator, x1, x2)

@@ -33,6 +33,14 @@ def accumulated(x: Tensor, dtype: DType | None) -> DType:
     return dtypes.uint64 if own.category == "int" and not own.is_signed else dtypes.int64
 
 
+def to_accumulate(x: Any, kind: DType) -> Any:
+    """Return an array as what is added up or multiplied for results of a dtype; those that are wide unsigned ones are
+    computed as int64."""
+    if kind in WIDE:
+        return bits(x) if x.meta.dtype in WIDE else x
+    return converted(x, kind) if x.meta.dtype in WIDE else x
+
+
 def sum(
     x: Tensor, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False
 ) -> Tensor:
@@ -40,10 +48,9 @@ def sum(
     axes = axes_of("sum", axis, check_array("sum", "x", x).meta.ndim)
     kind = accumulated(x, dtype)
     wide = kind in WIDE
-    given = bits(x) if x.meta.dtype in WIDE else x
     if not axes:
         return converted(x, kind).clone()  # type: ignore[no-any-return]
-    found = ops.sum(given, axes, keepdims, dtype=dtypes.int64 if wide else kind)
+    found = ops.sum(to_accumulate(x, kind), axes, keepdims, dtype=dtypes.int64 if wide else kind)
     return unsigned(found, kind) if wide else found  # type: ignore[no-any-return]
 
 
@@ -54,9 +61,9 @@ def prod(
     axes = axes_of("prod", axis, check_array("prod", "x", x).meta.ndim)
     kind = accumulated(x, dtype)
     wide = kind in WIDE
-    found = bits(x) if x.meta.dtype in WIDE else converted(x, dtypes.int64 if wide else kind)
     if not axes:
         return converted(x, kind).clone()  # type: ignore[no-any-return]
+    found = converted(to_accumulate(x, kind), dtypes.int64 if wide else kind)
     for one in axes:
         found = ops.prod(found, one, True, dtype=found.meta.dtype)
     found = found if keepdims else ops.squeeze(found, axes)
@@ -138,8 +145,7 @@ def _cumulative(name: str, operator: str, first: int) -> Callable[..., Tensor]:
         (place,) = axes_of(name, 0 if axis is None else axis, given.meta.ndim)
         kind = accumulated(x, dtype)
         wide = kind in WIDE
-        given = bits(given) if given.meta.dtype in WIDE else given
-        found = getattr(ops, operator)(given, place, dtype=dtypes.int64 if wide else kind)
+        found = getattr(ops, operator)(to_accumulate(given, kind), place, dtype=dtypes.int64 if wide else kind)
         found = unsigned(found, kind) if wide else found
         if not include_initial:
             return found  # type: ignore[no-any-return]

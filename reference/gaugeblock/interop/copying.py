@@ -152,14 +152,19 @@ def shallow_copy(self: Tensor) -> Tensor:
 NOT_WRAPPED.update((deep_copy, shallow_copy))
 
 
-def _exported(name: str) -> Any:
-    """Return the method that is a function of dlpack_export, which is loaded when it is called."""
+def __dlpack__(
+    self: Tensor, *, stream: int | None = -1, max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None, copy: bool | None = None,
+) -> Any:  # fmt: skip
+    """Return a capsule that shares the tensor's memory, or has a copy; see interop.dlpack_export."""
+    export = import_module(".dlpack_export", __package__)
+    return export.dlpack(self, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
-    def method(self: Tensor, **options: Any) -> Any:
-        return getattr(import_module(".dlpack_export", __package__), name)(self, **options)
 
-    method.__name__, method.__doc__ = f"__{name}__", f"See interop.dlpack_export: {name}."
-    return method
+def __dlpack_device__(self: Tensor) -> tuple[int, int]:
+    """Return DLPack's type of the tensor's device, and its index."""
+    found: tuple[int, int] = import_module(".dlpack_export", __package__).dlpack_device(self)
+    return found
 
 
 def _shared(name: str, function: str) -> Any:
@@ -196,7 +201,7 @@ METHODS: dict[str, Any] = {
     "__deepcopy__": deep_copy, "__copy__": shallow_copy,
     "__reduce_ex__": reduce_tensor, "__setstate__": restore_attributes,
     "__array_namespace__": array_namespace, "to_device": to_device,
-    "__dlpack__": _exported("dlpack"), "__dlpack_device__": _exported("dlpack_device"),
+    "__dlpack__": __dlpack__, "__dlpack_device__": __dlpack_device__,
     "share_memory_": _shared("share_memory_", "share_memory_"), "is_shared": _shared("is_shared", "is_shared"),
 }  # fmt: skip
 

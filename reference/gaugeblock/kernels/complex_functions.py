@@ -209,7 +209,7 @@ def expm1(z: Complex) -> Complex:
 def log1p(z: Complex) -> Complex:
     """log(1 + z)."""
     near = real_log1p(fused(z.im, z.im, z.re * (z.re + 2.0))) * 0.5
-    far = log(z + 1.0)
+    far = log(Complex(z.re + 1.0, z.im))
     small = (fabs(z.re) < 0.5) & (fabs(z.im) < 0.5)
     return Complex(select(small, near, far.re), far.im)
 
