@@ -68,6 +68,14 @@ lib.sparse_bsr_tensor([0, 1], [0], [[[1.0, 2.0], [3.0, 4.0]]], (2, 4))
 lib.sparse_bsr_tensor([0, 1], [0], [[[1.0, 2.0]]])
 lib.sparse_bsr_tensor([0, 1], [0], [[[1.0, 2.0], [3.0, 4.0]]], (2, 5), check_invariants=True)
 lib.sparse_bsc_tensor([0, 1], [0], [[[1.0, 2.0], [3.0, 4.0]]])
+c.angle() | c.unbind()[1] | c.unbind(1)[2] | d.to_sparse_csc().unbind()[0] | list(c)[1] | c.fill_(3) | c.nbytes
+lib.full_like(c, 2).values() | c.new_zeros(2, 2) | c.new_zeros(2) | c.swapaxes(0, 1) | c.movedim(0, 1)
+c.to_sparse_coo() | lib.addmv(d[:, 0], c, d[0], beta=2, alpha=3) | lib.ones(2, 2).addmm_(c, d.t(), beta=2, alpha=3)
+c.addmm_(c, lib.eye(3).to_sparse_csr()) | lib.tensor(c) | lib.tensor(c, dtype=lib.float64) | c[1] | c[-1] | c[2]
+lib.sparse.mm(c, d.t(), "sum") | lib.sparse.mm(c, d.t(), "mean") | lib.sparse.mm(c, d.t(), reduce="amax")
+lib.sparse.mm(c, d.t(), "amin") | lib.sparse.mm(c, d.t(), "least") | lib.sparse.mm(c, c, "sum")
+lib.sparse.mm(lib.zeros(2, 3).to_sparse_csr(), d.t(), "amax") | lib.sparse.mm(c, d, "mean") | (c @ (-c).t() + c @ c.t())
+(c + (-c))._nnz() | (c @ lib.tensor([[1.0], [0.0], [-0.8]]).to_sparse_csr())._nnz()
 """.replace("\n", " | ").split(" | ")
 
 

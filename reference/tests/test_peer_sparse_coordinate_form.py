@@ -97,7 +97,14 @@ lib.mul(s, s, out=s) | lib.sub(s, u, out=e) | lib.sqrt(s, out=e) | lib.sin(u, ou
 lib.div(s, 2, out=e) | lib.mul(s, 2, out=e) | lib.isnan(s, out=e.bool()) | lib.mm(s, d.t(), out=lib.zeros(5))
 lib.addmm(lib.ones(2, 2), s, d.t(), out=lib.zeros(2, 2)) | lib.mm(s.to_sparse_csr(), d.t(), out=lib.zeros(2, 2))
 lib.add(s.to_sparse_csr(), s.to_sparse_csr(), out=e.to_sparse_csr()) | lib.add(s.requires_grad_(), s, out=e)
-lib.add(s, s, out=e.requires_grad_())
+lib.add(s, s, out=e.requires_grad_()) | s.to_sparse_coo() is s | d.to_sparse_coo() | (s * 1j).imag | s.imag
+s.swapaxes(0, 1) | s.movedim(0, 1) | s.movedim((0, 1), (1, 0)) | h.movedim(0, 1) | s.new_zeros(2, 2) | s.new_empty(2)
+lib.nn.functional.embedding(lib.tensor([1, 0]), s) | lib.nn.functional.embedding(lib.tensor([[1, 0]]), s)
+lib.tensor(s) | lib.tensor(s, dtype=lib.float64)
+lib.tensor(s, requires_grad=True).requires_grad | lib.tensor(u)._nnz()
+d.clone().addmm_(s, lib.ones(3, 3), beta=2, alpha=3) | d.addmm_(s, d) | s.index_select(1, lib.tensor([2, 0, 2]))
+u.index_select(0, lib.tensor([0, 0])) | u.index_select(1, lib.tensor([1])) | h.index_select(1, lib.tensor([1, 1]))
+s.index_select(0, lib.tensor([5])) | (e @ -e)._nnz() | (e + -e)._nnz()
 """.replace("\n", " | ").split(" | ")
 
 

@@ -79,6 +79,8 @@ a.sum(dtype=lib.float64) | a.log1p()
 a - lib.eye(2).to_sparse() | a + lib.eye(2) | lib.eye(2) * a | a * a | a * a.detach() | a + a.t() | 2 * a | -a | a.abs()
 a.clone() | a.relu() | a.frac() | a.rad2deg() | a.sparse_mask(a.detach()) | lib.addmm(lib.eye(2), a, lib.ones(2, 2))
 lib.sparse.softmax(a, 1) | lib.sparse.log_softmax(a, 0) | a.conj() | a.resolve_conj() | (a * 2j).real
+lib.sparse.mm(a, w, "mean") | lib.sparse.mm(a, w, "amax") | a.swapaxes(0, 1) | a.movedim(0, 1) | a.index_select(0, i)
+lib.addmv(w[0], a, w[1]) | a.angle() | a[1] | a.unbind()[0]
 lib.bmm(lib.stack([a, a]), lib.ones(2, 2, 3)) | a / t | a * t | lib.sparse.sampled_addmm(a, w, w, alpha=2, beta=3)
 """.strip().replace("\n", " | ").split(" | ")
 MADE = {
@@ -94,7 +96,7 @@ def test_weighted_gradients_of_calls(text: str, made: str) -> None:
     def run(lib: Any) -> Any:
         a, t = MADE[made](lib).requires_grad_(), lib.tensor(4.0, requires_grad=True)
         w = lib.tensor([[1.0, 2.0], [3.0, 4.0]], requires_grad=True)
-        found = eval(text, {"lib": lib, "a": a, "t": t, "w": w})
+        found = eval(text, {"lib": lib, "a": a, "t": t, "w": w, "i": lib.tensor([1, 1, 0])})
         found = found if found.layout is lib.strided else found.to_dense()
         (found * lib.arange(1.0, 1 + found.numel()).reshape(found.shape)).sum().backward()
         return a, t, w

@@ -355,7 +355,7 @@ UNRECORDED = frozenset(
 )
 """Operators whose results have no gradient."""
 COMPOSED = frozenset(
-    """matmul stack unbind.int adjoint resolve_conj resolve_neg""".split()
+    """matmul stack unbind.int swapaxes movedim.int movedim.intlist addmv adjoint resolve_conj resolve_neg""".split()
 )
 """Operators that are run as what they are made of, which is recorded."""
 

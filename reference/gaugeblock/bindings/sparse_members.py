@@ -12,9 +12,9 @@ from ..tensor.tensor import Tensor
 from . import dispatched
 
 METHODS = frozenset(
-    """to_sparse to_dense coalesce is_coalesced indices values _indices _values _nnz sparse_dim dense_dim sparse_mask
-    crow_indices col_indices ccol_indices row_indices to_sparse_csr to_sparse_csc to_sparse_bsr to_sparse_bsc
-    sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm""".split()
+    """to_sparse to_sparse_coo to_dense coalesce is_coalesced indices values _indices _values _nnz sparse_dim dense_dim
+    sparse_mask crow_indices col_indices ccol_indices row_indices to_sparse_csr to_sparse_csc to_sparse_bsr
+    to_sparse_bsc sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm sspaddmm""".split()
 )
 """Methods of tensors of every layout."""
 

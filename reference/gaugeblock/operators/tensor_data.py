@@ -34,11 +34,13 @@ from ..tensor.array_view import array_of, array_of_lazy
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import SPECIAL, hooks
 from ..tensor.scalars import item
+from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.splitting import unbind
 from ..tensor.tensor import Tensor, empty_tensor
 from .allocation import EMPTY, on_device, pinned
 from .arguments import dtype_argument, sizes_argument
 from .arrays import STEPS
+from .invoke import apply
 
 _SEQUENCES = (list, tuple, range)
 MOST_DIMS = 128
@@ -65,6 +67,10 @@ def tensor(
             return found  # type: ignore[no-any-return]
     if isinstance(data, Tensor):
         warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach().clone()")
+        if isinstance(data, SparseTensor):
+            made = apply("to.device", apply("detach", data), data.meta.device if device is None else device, dtype)
+            made = apply("clone", made)
+            return set_requires_grad(made, True) if requires_grad else made
     here = device is None or (device is cpu and not SPECIAL)
     if here and not requires_grad and not pin_memory:
         result = tensor_of_few(data, dtype)

@@ -65,6 +65,11 @@ def to_sparse_form(name: str, layout: Layout) -> Callable[..., Tensor]:
     return _named(name, convert_blocks if FORMS[layout].blocks else convert)
 
 
+def to_sparse_coo(self: Tensor) -> Tensor:
+    """Return the tensor in coordinate form."""
+    return run("_to_sparse", self)
+
+
 def coalesce(self: Tensor) -> Tensor:
     """Return the tensor, if it is coalesced itself, with equal indices summed and in order. Raises RuntimeError unless
     it is in coordinate form."""
@@ -150,7 +155,8 @@ def _named(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 
 
 METHODS: dict[str, Callable[..., Any]] = {
-    "to_sparse": to_sparse, "to_dense": to_dense, "coalesce": coalesce, "sparse_mask": sparse_mask,
+    "to_sparse": to_sparse, "to_sparse_coo": to_sparse_coo, "to_dense": to_dense, "coalesce": coalesce,
+    "sparse_mask": sparse_mask,
     "resize_as_sparse_": resize_as_sparse_, "smm": smm, "sspaddmm": sspaddmm,
     **{name: resizing(name) for name in ("sparse_resize_", "sparse_resize_and_clear_")},
     **{f"to_sparse_{FORMS[one].name}": to_sparse_form(f"to_sparse_{FORMS[one].name}", one) for one in FORMS},

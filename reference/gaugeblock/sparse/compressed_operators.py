@@ -256,6 +256,18 @@ def bmm(self: Tensor, mat2: Tensor) -> Tensor:
     return matrix_product.bmm(as_coo(self), mat2)
 
 
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Give all specified elements a number."""
+    apply("fill_.Scalar", parts_of(self).values, value)
+    bump_version(self)
+    return self
+
+
+def full_like(self: Tensor, fill_value: Any, *, dtype: DType | None = None, **options: Any) -> Tensor:
+    """Return a tensor whose elements, specified as those of another, are a number."""
+    return with_values(self, apply("full_like", parts_of(self).values, fill_value, dtype=dtype))
+
+
 def total(self: Tensor, *, dtype: DType | None = None) -> Tensor:
     """Return the sum of all values, a strided tensor without dims."""
     return apply("sum", parts_of(self).values, dtype=dtype)
@@ -362,14 +374,15 @@ MEMBERS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 """What tells of the parts -> kernel."""
 ON_PARTS: dict[str, Callable[..., Any]] = {
-    **MEMBERS, "sum": total, "add.Scalar": add_number,
+    **MEMBERS, "sum": total, "add.Scalar": add_number, "fill_.Scalar": fill_, "full_like": full_like,
     **{name: on_values(name) for name in ("mul.Scalar", "div.Scalar")},
     **{f"{name}_.Scalar": on_values_inplace(f"{name}_.Scalar") for name in ("mul", "div")},
 }  # fmt: skip
 """Operator -> its kernel, which works wherever the parts lie."""
 ON_INDICES: dict[str, Callable[..., Any]] = {
     "add.Tensor": add, "add_.Tensor": add_, "sub.Tensor": sub, "mul.Tensor": mul, "mm": mm, "_sparse_mm": mm,
-    "addmm": addmm, "mv": mv, "bmm": bmm, "matmul": matrix_product.matmul, "sum.dim_IntList": sum_dims,
-    "transpose.int": transpose, "t": t, "select.int": select, "sparse_mask": sparse_mask,
+    "addmm": addmm, "addmm_": matrix_product.addmm_, "mv": mv, "addmv": matrix_product.addmv, "bmm": bmm,
+    "matmul": matrix_product.matmul, "sum.dim_IntList": sum_dims, "transpose.int": transpose, "t": t,
+    "select.int": select, "unbind.int": views.unbind, "sparse_mask": sparse_mask,
 }  # fmt: skip
 """Operator -> its kernel, which reads indices in host memory."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import deepcopy
 from typing import Any
 
@@ -9,6 +10,7 @@ from ..core.device import Device, as_device, meta_device
 from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
+from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.invoke import apply
 from ..tensor.getters import set_requires_grad
 from ..tensor.hooks import hooks
@@ -49,6 +51,12 @@ def conj(self: Tensor) -> Tensor:
 def real(self: Tensor) -> Tensor:
     """Return the tensor itself if it is real, else one with the real parts of the values."""
     return _of_values(self, "real") if self.meta.dtype.is_complex else self
+
+
+def imag(self: Tensor) -> Tensor:
+    """Return a tensor with the imaginary parts of the values and the same indices. Raises RuntimeError for a real
+    one."""
+    return _of_values(self, "imag")
 
 
 def _of_values(self: Tensor, operator: str, *args: Any) -> Tensor:
@@ -144,6 +152,15 @@ def zero_(self: Tensor) -> Tensor:
     return self
 
 
+def new_zeros(
+    self: Tensor, size: Sequence[int], *, dtype: DType | None = None, layout: Layout | None = None,
+    device: Device | str | None = None, pin_memory: bool | None = None,
+) -> Tensor:  # fmt: skip
+    """Return a tensor of other sizes without specified elements, otherwise like this one unless options say more."""
+    place = self.meta.device if device is None else device
+    return call(ZEROS, size, dtype=dtype or self.meta.dtype, layout=layout or self.layout, device=place)  # type: ignore[no-any-return]
+
+
 def zeros_like(self: Tensor, *, dtype: DType | None = None, **options: Any) -> Tensor:
     """Return a tensor of the same sizes and layout without specified elements."""
     made = clone(self) if dtype is None else converted(self, dtype, copy=True)
@@ -185,3 +202,6 @@ def reduced(self: Any, protocol: int = 2) -> tuple[Any, ...]:
     """Return the pickle reduction: the parts, the sizes, requires_grad and the attributes."""
     attributes = {name: value for name, value in self.__dict__.items() if name != "parts"}
     return rebuilt, (self.parts, self.meta.sizes, self.requires_grad, attributes)
+
+
+ZEROS = REGISTRY.find("zeros")

@@ -17,6 +17,7 @@ from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
 from .compressed_tensor import element_indices, parts_of
 from .coo_tensor import columns, host_array, index_tensor, is_coo, places_of, sparse_sizes
+from .matrix_product import check_matrices
 
 
 def softmax(input: Tensor, dim: int, dtype: DType | None, log: bool) -> Tensor:
@@ -63,6 +64,31 @@ def _within_groups(found: Tensor, groups: Tensor, log: bool) -> Tensor:
     if log:
         return apply("sub.Tensor", shifted, apply("index_select", apply("log", totals), 0, groups))
     return apply("div.Tensor", powers, apply("index_select", totals, 0, groups))
+
+
+REDUCTIONS = ("sum", "mean", "amax", "amin")
+"""Reductions of the products of a row's elements with those of a column."""
+
+
+def reduced_product(input: Tensor, dense: Tensor, reduce: str) -> Tensor:
+    """Return a product of a matrix in CSR form with a strided one whose sums are other reductions. Raises RuntimeError
+    for other layouts and reductions, and for sizes and dtypes that do not fit."""
+    name = "sparse.mm"
+    if reduce not in REDUCTIONS:
+        raise RuntimeError(f"{name}(): argument 'reduce' must be one of {', '.join(REDUCTIONS)}, got {reduce!r}")
+    if input.layout is not sparse_csr or dense.layout is not strided:
+        raise RuntimeError(
+            f"{name}(): with 'reduce' mat1 must be of layout sparse_csr and mat2 strided, got {input.layout.name} and "
+            f"{dense.layout.name}"
+        )
+    if reduce == "sum":
+        return apply("mm", input, dense)
+    check_matrices(name, input, dense)
+    rows, across = [index_tensor(row, input.meta.device) for row in element_indices(input)]
+    given: Any = input
+    terms = apply("mul.Tensor", apply("index_select", dense, 0, across), apply("unsqueeze", given.values(), 1))
+    zeros = apply("new_zeros", dense, (input.meta.sizes[0], dense.meta.sizes[1]))
+    return apply("index_reduce", zeros, 0, rows, terms, reduce, include_self=False)
 
 
 def sampled_addmm(input: Tensor, mat1: Tensor, mat2: Tensor, beta: Any, alpha: Any) -> Tensor:

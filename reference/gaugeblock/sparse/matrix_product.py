@@ -12,10 +12,12 @@ from ..core.dtype import complex64, complex128, float32, float64, int64
 from ..core.promotion import UPSTREAM_NAMES
 from ..operators.arrays import Array, from_array, values
 from ..operators.invoke import apply
+from ..tensor.sparse_tensor import SparseTensor
 from ..tensor.tensor import Tensor
 from .coalescing import coalesced, grouped, sums
 from .conversion import check_inside
 from .coo_tensor import columns, coo, index_tensor, is_coo, parts_of, places_of, zeros
+from .copying import become
 
 
 class Matrix(NamedTuple):
@@ -156,6 +158,27 @@ def addmm(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any
     made = mm(mat1, mat2)
     if is_coo(self) and not is_coo(made):
         raise RuntimeError("addmm(): a sparse 'self' and a strided product have no common layout")
+    scaled = made if alpha == 1 else apply("mul.Scalar", made, alpha)
+    if beta == 0:
+        return scaled
+    return apply("add.Tensor", self if beta == 1 else apply("mul.Scalar", self, beta), scaled)
+
+
+def addmm_(self: Tensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Make a tensor ``beta * self + alpha * mat1 @ mat2``, as `addmm`. Raises RuntimeError where that has another
+    layout."""
+    made = apply("addmm", self, mat1, mat2, beta=beta, alpha=alpha)
+    if made.layout is not self.layout:
+        raise RuntimeError(
+            f"addmm_(): the result has layout {made.layout.name}, and self has layout {self.layout.name}"
+        )
+    return become(self, made) if isinstance(self, SparseTensor) else apply("copy_", self, made)
+
+
+def addmv(self: Tensor, mat: Tensor, vec: Tensor, *, beta: Any = 1, alpha: Any = 1) -> Tensor:
+    """Return ``beta * self + alpha * mat @ vec`` for a sparse matrix; with `beta` 0 the elements of `self` do not
+    count."""
+    made = apply("mv", mat, vec)
     scaled = made if alpha == 1 else apply("mul.Scalar", made, alpha)
     if beta == 0:
         return scaled

@@ -30,10 +30,16 @@ def _dtype(name: str, dtype: Any) -> DType | None:
 
 
 @overridable
-def mm(mat1: Tensor, mat2: Tensor) -> Tensor:
+def mm(mat1: Tensor, mat2: Tensor, reduce: str | None = None) -> Tensor:
     """Return the product of two matrices, of which one is sparse. The gradient by a sparse matrix has its indices.
-    Raises RuntimeError for sizes and dtypes that do not fit, TypeError for what is no tensor."""
+
+    With `reduce` ("sum", "mean", "amax" or "amin") the products of a row's specified elements with those of a column
+    are reduced so, 0 where there are none; `mat1` is in CSR form then. Raises RuntimeError for sizes and dtypes that
+    do not fit, TypeError for what is no tensor.
+    """
     _checked("mm", mat1=mat1, mat2=mat2)
+    if reduce is not None:
+        return functions.reduced_product(mat1, mat2, reduce)
     if not isinstance(mat1, SparseTensor) and not isinstance(mat2, SparseTensor):
         return apply("mm", mat1, mat2)
     return call(REGISTRY.find("_sparse_mm"), mat1, mat2)  # type: ignore[no-any-return]

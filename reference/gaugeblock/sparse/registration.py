@@ -65,12 +65,13 @@ Kernels = Mapping[str, Callable[..., Any]]
 COMPARED: Kernels = {"is_same_size": members.is_same_size, "is_nonzero": members.is_nonzero}
 CONJUGATES: Kernels = {
     "conj": copying.conj, "conj_physical": copying.conj, "conj_physical_": copying.conj_,
-    "adjoint": views.adjoint, "real": copying.real,
+    "adjoint": views.adjoint, "swapaxes": views.swapaxes, "real": copying.real, "imag": copying.imag,
 }  # fmt: skip
 COPIES: Kernels = {
     "clone": copying.clone, "detach": copying.same_parts, "to.dtype": copying.converted, "to.device": copying.moved,
     "to.other": copying.like_other, "to.dtype_layout": copying.as_asked,
     "copy_": copying.copy_, "zero_": copying.zero_, "zeros_like": copying.zeros_like, "empty_like": copying.zeros_like,
+    "new_zeros": copying.new_zeros, "new_empty": copying.new_zeros,
 }  # fmt: skip
 VALUEWISE = (*unary.KEEPING_ZERO, *unary.QUESTIONS)
 ON_PARTS: tuple[tuple[str, Kernels], ...] = (
@@ -87,7 +88,8 @@ ON_PARTS: tuple[tuple[str, Kernels], ...] = (
         **outputs.RESIZING, "resize_as_": copying.resize_as_, "sum": reductions.total, "any": reductions.any_of,
         "linalg_vector_norm": reductions.vector_norm, "_local_scalar_dense": reductions.item, "permute": views.permute,
         "transpose.int": views.transpose, "t": views.t, "t_": views.changed("t_", views.t),
-        "transpose_": views.changed("transpose_", views.transpose),
+        "transpose_": views.changed("transpose_", views.transpose), "movedim.int": views.movedim,
+        "movedim.intlist": views.movedim,
     }),
     ("Sparse", {name: unary.on_values(name) for name in VALUEWISE}),
     ("Sparse", {
@@ -119,8 +121,8 @@ ON_INDICES: tuple[tuple[str, Kernels], ...] = (
     (
         "Sparse",
         {
-            **{name: getattr(matrix_product, name) for name in ("mm", "mv", "addmm", "bmm", "matmul")},
-            "_sparse_mm": matrix_product.mm,
+            **{name: getattr(matrix_product, name) for name in ("mm", "mv", "addmv", "addmm", "addmm_")},
+            "bmm": matrix_product.bmm, "matmul": matrix_product.matmul, "_sparse_mm": matrix_product.mm,
         },
     ),
     (
@@ -128,7 +130,7 @@ ON_INDICES: tuple[tuple[str, Kernels], ...] = (
         {
             "select.int": views.select, "unbind.int": views.unbind, "unsqueeze": views.unsqueeze,
             "index_select": views.index_select, "cat": views.cat, "stack": views.stack,
-            "narrow_copy": views.narrow_copy,
+            "narrow_copy": views.narrow_copy, "embedding": views.embedding,
         },
     ),
     (

@@ -56,8 +56,10 @@ def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) ->
     raise RuntimeError("contiguous(): unsupported memory format option Contiguous: a sparse tensor has no strides")
 
 
-def nbytes(self: Tensor) -> NoReturn:
-    """Raise RuntimeError: bytes are those of the parts."""
+def nbytes(self: Tensor) -> int:
+    """Return the number of bytes of the dense tensor in compressed form. Raises RuntimeError in coordinate form."""
+    if self.layout is not sparse_coo:
+        return self.meta.nbytes
     raise RuntimeError(
         "nbytes is not defined for sparse tensors: add those of the indices and the values, or multiply numel() by "
         "element_size() for those of the dense tensor"

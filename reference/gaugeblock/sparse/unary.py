@@ -15,11 +15,11 @@ from .coo_tensor import parts_of, with_values
 LINEAR = ("deg2rad", "neg", "positive", "rad2deg")
 """Operators that may be applied to the values of equal indices one by one."""
 KEEPING_ZERO = (
-    *LINEAR, "abs", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac", "log1p",
-    "nan_to_num", "relu", "round", "round.decimals", "sgn", "sign", "sin", "sinh", "sqrt", "square", "tan", "tanh",
-    "trunc",
+    *LINEAR, "abs", "angle", "asin", "asinh", "atan", "atanh", "ceil", "erf", "erfinv", "expm1", "floor", "frac",
+    "log1p", "nan_to_num", "relu", "round", "round.decimals", "sgn", "sign", "sin", "sinh", "sqrt", "square", "tan",
+    "tanh", "trunc",
 )  # fmt: skip
-"""Operators of which 0 gives 0, with in-place forms."""
+"""Operators of which 0 gives 0."""
 QUESTIONS = ("isinf", "isnan", "isneginf", "isposinf", "signbit")
 """Operators of which 0 gives False."""
 

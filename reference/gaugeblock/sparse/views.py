@@ -9,6 +9,7 @@ from ..core import lazy_numpy as np
 from ..core.errors import wrap_dim
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
+from ..tensor.views import moved_order
 from .coo_tensor import alias, columns, coo, index_tensor, is_coo, parts_of
 from .copying import become
 
@@ -51,6 +52,16 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor:
     if ndim:
         order[first], order[second] = second, first
     return permute(self, order)
+
+
+def swapaxes(self: Tensor, axis0: int, axis1: int) -> Tensor:
+    """Return the tensor with two dims exchanged, as `transpose`."""
+    return apply("transpose.int", self, axis0, axis1)
+
+
+def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
+    """Return the tensor with the dims `source` at the places `destination`, as `permute`."""
+    return apply("permute", self, moved_order(self.meta.ndim, source, destination))
 
 
 def adjoint(self: Tensor) -> Tensor:
@@ -168,6 +179,15 @@ def index_select(self: Tensor, dim: int, index: Tensor) -> Tensor:
     rows = indices[:, taken]
     rows[place] = np.repeat(np.arange(len(wanted)), count)
     return coo(index_tensor(rows), apply("index_select", parts.values, 0, index_tensor(taken)), sizes)
+
+
+def embedding(
+    weight: Tensor, indices: Tensor, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False
+) -> Tensor:
+    """Return the rows of a table at a vector of indices. Raises RuntimeError for indices of other dims."""
+    if indices.meta.ndim != 1:
+        raise RuntimeError(f"embedding(): a sparse table takes a vector of indices, got {indices.meta.ndim} dims")
+    return apply("index_select", weight, 0, indices)
 
 
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:

@@ -54,18 +54,22 @@ def _permuted_meta(meta: TensorMeta, order: tuple[int, ...]) -> TensorMeta:
 
 def movedim(self: Tensor, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """The dims `source` moved to the places `destination`, the others in order. Raises RuntimeError, IndexError."""
-    meta = self.meta
+    return view_at_same_place(self, _permuted_meta(self.meta, moved_order(self.meta.ndim, source, destination)))
+
+
+def moved_order(ndim: int, source: int | Sequence[int], destination: int | Sequence[int]) -> tuple[int, ...]:
+    """Return the permutation that moves the dims `source` to the places `destination`. Raises RuntimeError,
+    IndexError."""
     sources, targets = check_ints("movedim", "source", source), check_ints("movedim", "destination", destination)
     if len(sources) != len(targets):
         raise RuntimeError(
             f"movedim: Invalid source or destination dims: source ({list(sources)} dims) should contain the same "
             f"number of dims as destination ({list(targets)} dims)"
         )
-    wrapped = wrap_dims("movedim", targets, meta.ndim, "destination")
-    places = dict(zip(wrapped, wrap_dims("movedim", sources, meta.ndim, "source"), strict=True))
-    rest = iter([dim for dim in range(meta.ndim) if dim not in places.values()])
-    order = tuple([places[place] if place in places else next(rest) for place in range(meta.ndim)])
-    return view_at_same_place(self, _permuted_meta(meta, order))
+    wrapped = wrap_dims("movedim", targets, ndim, "destination")
+    places = dict(zip(wrapped, wrap_dims("movedim", sources, ndim, "source"), strict=True))
+    rest = iter([dim for dim in range(ndim) if dim not in places.values()])
+    return tuple([places[place] if place in places else next(rest) for place in range(ndim)])
 
 
 def numpy_t(self: Tensor) -> Tensor:
