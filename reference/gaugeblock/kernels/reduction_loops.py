@@ -1,7 +1,7 @@
 """IR text of a reduction: loops over runs of elements, merging, projection, and rows of outputs.
 
     @along_P(state, in, n, stride, index, parameters)   elements of one output
-    @across_P(state, in, n, stride, index, parameters)  each vector lane belongs to another of W adjacent outputs
+    @across_P_W(state, in, n, stride, index, parameters)  each vector lane belongs to another of W adjacent outputs
     @NAME(in, outs, n, in_stride, out_strides, ndim, sizes, strides, parameters)
 
 P is the phase. `along` and `across` have one signature, so that one odometer walks the other reduced dims for either.
@@ -56,14 +56,16 @@ class ReductionWriter:
     def several(self, single: str) -> str:
         """The module whose @NAME reduces W adjacent outputs at once; `single` is the other module's name."""
         parts = [declaration(STRIPS_RUN)]
-        for number in range(len(self.body.phases)):
-            code = self._code(self.body.width)
-            self._bind_parameters(code, shared=False)
-            self._run(code, self.body.phases[number], ("0", "%n"), "%stride")
-            across = code.function(f"define internal void @across_{number}({_RUN}) #0", "  ret void")
-            parts += [across, self._project(number, self.body.width)]
+        for width in self.body.strips:
+            for number in range(len(self.body.phases)):
+                code = self._code(width)
+                self._bind_parameters(code, shared=False)
+                self._run(code, self.body.phases[number], ("0", "%n"), "%stride")
+                across = code.function(f"define internal void @across_{number}_{width}({_RUN}) #0", "  ret void")
+                parts += [across, self._project(number, width)]
+            parts.append(self._output(width))
         rest = self.declarations.text(self.level.attributes, [self._row(single, wide=True)])
-        return "\n".join([*parts, self._output(self.body.width), rest])
+        return "\n".join([*parts, rest])
 
     def _code(self, width: int) -> Emitter:
         return Emitter(width, "x", self.declarations)
@@ -190,7 +192,7 @@ class ReductionWriter:
                     functions = f"ptr @along_{number}, ptr @{NAME}_join_{number}"
                     code.line(f"call void @{SPLIT_RUN}({functions}, ptr %state, {_WALK})")
             else:
-                code.line(f"call void @{STRIPS_RUN}(ptr @across_{number}, ptr %state, {_WALK})")
+                code.line(f"call void @{STRIPS_RUN}(ptr @across_{number}_{width}, ptr %state, {_WALK})")
             given = "ptr %state, ptr %parameters, ptr %outs, ptr %out_strides"
             code.line(f"call void @project_{number}_{width}({given})")
         head = f"define void @{NAME}_output_{width}({_WALK}, ptr %outs, ptr %out_strides) #0"
@@ -214,11 +216,16 @@ class ReductionWriter:
             many_enough = code.register(f"and i1 {both}, {code.register(f'icmp sge i64 %n, {width}')}")
             stop = code.register(f"select i1 {many_enough}, i64 %n, i64 0")
             last = code.register(f"sub i64 %n, {width}")
-            spans = [(width, "0", stop), (1, stop, "%n")]
+            spans, start = [], "0"
+            for broad in self.body.strips[:-1]:
+                whole = code.register(f"and i64 {stop}, {-broad}")
+                spans.append((broad, start, whole))
+                start = whole
+            spans += [(width, start, stop), (1, stop, "%n")]
         for size, start, end in spans:
             module = NAME if size > 1 else single
             with code.loop(start, end, size) as i:
-                i = code.minimum(i, last) if size > 1 else i
+                i = code.minimum(i, last) if size == width else i
                 for k in range(many):
                     code.store("ptr", code.at(outs[k], i, steps[k]), places[k])
                 given = _WALK.replace("%in,", f"{code.at('%in', i, '%in_stride')},")

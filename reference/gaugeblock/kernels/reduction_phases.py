@@ -28,6 +28,9 @@ SCALAR_BYTES = 8 * SLOTS
 VECTOR_BYTES = 256
 REDUCTION_SLOT, TRANSPOSE_SLOT, ITEMSIZE_SLOT, PACK_SLOT = range(SLOTS - 4, SLOTS)
 BLOCK_BYTES = SCALAR_BYTES + SLOTS * VECTOR_BYTES
+STRIP_BYTES = (256, 128)
+"""Bytes of adjacent inputs, whole lines of the cache, whose outputs are reduced at once where eight vectors hold their
+states: the first number that does."""
 
 
 def offset(slot: int, width: int) -> int:
@@ -132,6 +135,8 @@ class RecordedReduction:
     phases: list[RecordedPhase] = field(default_factory=list)
     projected: list[State] = field(default_factory=list)
     width: int = 1
+    strips: tuple[int, ...] = ()
+    """Numbers of adjacent outputs that are reduced at once, the largest first."""
 
 
 def arguments(types: Sequence[ScalarType]) -> State:
@@ -176,6 +181,10 @@ def record_reduction(
             if 1 + reduction.numbers + len(exprs) > REDUCTION_SLOT:
                 raise ValueError(f"a reduction's phase hands on {len(exprs)} numbers, more than there are slots for")
     body.width = 2 * max(1, level.vector_bytes * 8 // widest)
+    state = max(sum(expr.type.bits for expr in phase.state) for phase in body.phases)
+    most = min(8 * VECTOR_BYTES // widest, 64 * level.vector_bytes // max(state, 1))
+    broad = next((nbytes // place.itemsize for nbytes in STRIP_BYTES if nbytes // place.itemsize <= most), 0)
+    body.strips = (broad, body.width) if broad > body.width else (body.width,)
     return body
 
 
