@@ -49,7 +49,6 @@ REASONS: tuple[Reason, ...] = (
         "bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor bitwise_left_shift.Tensor bitwise_right_shift.Tensor",
         ("strided",), (1_000_000,), "transposed elements of 8 bytes pass through a buffer",
     ),
-    Reason("combinations", (), (16,), "made of a mask, its places and a gather"),
     Reason("igamma igammac special_ndtri", (), (1_000,), "within the noise: 1.25 to 1.3"),
     Reason("linalg_lu_factor_ex linalg_cholesky_ex", (), (1_000,), "OpenBLAS against MKL on matrices of 31 rows"),
     Reason("unsafe_split_with_sizes", ("contiguous",), (), "a list of views is made in Python"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from itertools import chain
 from math import comb, prod
@@ -255,11 +256,21 @@ def combinations(self: Tensor, r: int = 2, with_replacement: bool = False) -> Te
     if r == 0:
         return apply("new_empty", self, (0,))
     n = meta.numel
+    count = comb(n + r - 1, r) if with_replacement and n else comb(n, r)
     if meta.device is meta_device:
-        return apply("new_empty", self, (comb(n + r - 1, r) if with_replacement and n else comb(n, r), r))
-    places = away(STEPS * n, _ways, n, r, with_replacement)
-    index = apply("to.device", from_array(places, int64), meta.device, int64)
-    return reshape(apply("index_select", self, 0, reshape(index, (-1,))), places.shape)
+        return apply("new_empty", self, (count, r))
+    index = (_few_places if count * r <= MOST_KEPT else _places)(n, r, bool(with_replacement))
+    return reshape(apply("index_select", self, 0, apply("to.device", index, meta.device)), (count, r))
+
+
+def _places(n: int, r: int, again: bool) -> Tensor:
+    """The places of all combinations, one behind the other."""
+    return from_array(away(STEPS * n, _ways, n, r, again).reshape(-1), int64)
+
+
+@functools.lru_cache(maxsize=16)
+def _few_places(n: int, r: int, again: bool) -> Tensor:
+    return _places(n, r, again)
 
 
 def _ways(n: int, r: int, again: bool) -> Array:
