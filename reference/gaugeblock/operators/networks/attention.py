@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...core.device import cpu
 from ...core.dtype import bool_, float32
 from ...core.promotion import UPSTREAM_NAMES
 from ...tensor.blocked_tensor import BlockedTensor
@@ -29,8 +30,11 @@ def linear(part: Part, input: Tensor, weight: Tensor, bias: Tensor | None = None
         return part("matmul", input, turned)
     if own.ndim == 2 == weight.meta.ndim and bias.meta.ndim < 2 and own.dtype in HALF:
         return part("addmm", bias, input, turned)
-    special = any(one.meta.has_autograd or one.meta.lazy or one.class_keys for one in (input, weight, bias))
-    if weight.meta.ndim == 2 and own.sizes[-1] == weight.meta.sizes[-1] and own.dtype not in HALF and not special:
+    plain = all(
+        one.meta.device is cpu and not (one.meta.has_autograd or one.meta.lazy or one.class_keys)
+        for one in (input, weight, bias)
+    )
+    if weight.meta.ndim == 2 and own.sizes[-1] == weight.meta.sizes[-1] and own.dtype not in HALF and plain:
         call = scaled_call("linear", bias, input, turned, (*own.sizes[:-1], weight.meta.sizes[0]), 1, 1)
         result: Tensor = part.fresh(call, bias, input, turned)
         return result
