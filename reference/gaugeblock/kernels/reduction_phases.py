@@ -184,7 +184,8 @@ def record_reduction(
     state = max(sum(expr.type.bits for expr in phase.state) for phase in body.phases)
     most = min(8 * VECTOR_BYTES // widest, 64 * level.vector_bytes // max(state, 1))
     broad = next((nbytes // place.itemsize for nbytes in STRIP_BYTES if nbytes // place.itemsize <= most), 0)
-    body.strips = (broad, body.width) if broad > body.width else (body.width,)
+    truths = any(expr.type is BOOL for phase in body.phases for expr in phase.state)  # vectors of bits gain nothing
+    body.strips = (broad, body.width) if broad > body.width and not truths else (body.width,)
     return body
 
 
