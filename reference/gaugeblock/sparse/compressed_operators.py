@@ -191,7 +191,7 @@ def by_dense(self: Tensor, dense: Tensor) -> Tensor:
     return from_array(matrix @ values(dense), self.meta.dtype)
 
 
-FEW = 4
+FEW = 2
 """SciPy's loops multiply matrices of fewer columns faster."""
 
 
