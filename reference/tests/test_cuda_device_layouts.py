@@ -94,6 +94,16 @@ def test_rows_of_an_embedding_are_stepped_on_the_device() -> None:
     assert gb.allclose(weight.detach().cpu(), before - steps)
 
 
+def test_calls_in_inference_mode() -> None:
+    names = operands("cuda")
+    with gb.inference_mode():
+        made = names["u"] @ names["a"].t()
+        assert made.is_inference() and made.tolist() == (operands("cpu")["u"] @ operands("cpu")["a"].t()).tolist()
+        grown = names["u"].clone().add_(names["u"])
+        assert grown.cpu().to_dense().tolist() == (operands("cpu")["u"] * 2).to_dense().tolist()
+        assert gb.quantize_per_tensor(names["a"], 0.5, 3, gb.qint8).dequantize().is_inference()
+
+
 def test_tensors_on_two_devices_are_refused() -> None:
     names = operands("cuda")
     message = "on the same device, but found at least two devices, cuda:0 and "

@@ -267,14 +267,13 @@ class Module:
         fn(self)
         return self
 
-    def _apply(self, fn: Callable[[Any], Any]) -> Self:
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Self:
         """Replace parameters, their gradients and buffers by what a function makes of them. A parameter stays the same
         object unless its data may not be replaced, as by meta tensors."""
-        for module in self.modules():
-            for table in (module._parameters, module._buffers):
-                for name, tensor in table.items():
-                    if tensor is not None:
-                        table[name] = _replaced(tensor, fn) if table is module._parameters else fn(tensor)
+        for module in self.children() if recurse else ():
+            module._apply(fn)
+        for table, change in ((self._parameters, _replaced), (self._buffers, lambda tensor, fn: fn(tensor))):
+            table.update({name: change(tensor, fn) for name, tensor in table.items() if tensor is not None})
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> Self:
@@ -298,7 +297,7 @@ class Module:
     def to_empty(self, *, device: Any, recurse: bool = True) -> Self:
         """Move parameters and buffers to a device without their elements, and return self: out of the meta device."""
         place = as_device(device)
-        return self._apply(lambda tensor: apply("empty_like", tensor, device=place))
+        return self._apply(lambda tensor: apply("empty_like", tensor, device=place), recurse)
 
     def cpu(self) -> Self:
         """Move parameters and buffers to the CPU, and return self."""

@@ -16,27 +16,23 @@ class HostCopies:
     """Copies of tensors in host memory; tensors that are there already stand for themselves."""
 
     def __init__(self) -> None:
-        self.pairs: list[tuple[Tensor, Tensor, int]] = []
+        self.pairs: list[tuple[Tensor, Tensor]] = []
 
     def of(self, tensor: Tensor) -> Tensor:
         """Return the copy of a tensor, the same each time."""
         if tensor.meta.device is cpu:
             return tensor
-        known = next((copy for one, copy, _ in self.pairs if one is tensor), None)
+        known = next((copy for one, copy in self.pairs if one is tensor), None)
         if known is None:
             known = on_device(tensor, cpu)
-            self.pairs.append((tensor, known, _version(known)))
+            self.pairs.append((tensor, known))
         return known
-
-    def changed(self) -> list[tuple[Tensor, Tensor]]:
-        """Return the tensors whose copies have been written to since, with these."""
-        return [(tensor, copy) for tensor, copy, version in self.pairs if _version(copy) != version]
 
     def results_on(self, device: Device) -> Callable[[Tensor], Tensor]:
         """Return what gives a result of a call its place: the tensor that it is a copy of, else one on the device."""
 
         def found(made: Tensor) -> Tensor:
-            known = next((one for one, copy, _ in self.pairs if copy is made), None)
+            known = next((one for one, copy in self.pairs if copy is made), None)
             return on_device(made, device) if known is None else known
 
         return found
@@ -45,10 +41,6 @@ class HostCopies:
 def on_device(tensor: Tensor, device: Device) -> Tensor:
     """Return a tensor on a device."""
     return call(TO_DEVICE, tensor, device)  # type: ignore[no-any-return]
-
-
-def _version(tensor: Tensor) -> int:
-    return tensor._version  # type: ignore[attr-defined, no-any-return]
 
 
 def write_back(tensor: Tensor, copy: Tensor) -> None:
@@ -61,14 +53,16 @@ def on_host(name: str, write: Callable[[Tensor, Tensor], None] = write_back) -> 
     on the device what it gives; `write` gives a tensor what its copy was changed to. It raises RuntimeError for tensors
     on several devices."""
     operator = REGISTRY.find(name)
+    written = [(place, one.name) for place, one in enumerate(operator.schema.arguments) if one.written]
 
     def kernel(*args: Any, **kwargs: Any) -> Any:
         given = [*tensors_in(args), *tensors_in(kwargs.values())]
         device = common_device([one.meta for one in given], allow_cpu_scalars=True)
         copies = HostCopies()
         found = call(operator, *map_tensors(copies.of, args), **map_tensors(copies.of, kwargs))
-        for tensor, copy in copies.changed():
-            write(tensor, copy)
+        for value in (args[place] if place < len(args) else kwargs.get(argument) for place, argument in written):
+            for tensor in tensors_in((value,)):
+                write(tensor, copies.of(tensor))
         return map_tensors(copies.results_on(device), found)
 
     kernel.__name__ = kernel.__qualname__ = name.partition(".")[0]
