@@ -72,3 +72,11 @@ def test_products_that_stay_sparse_have_gradients() -> None:
     (made.to_dense().sum() + gb.hspmm(s, dense).to_dense().sum()).backward()
     assert values.grad.tolist() == [4.0, 4.0, 4.0]
     assert dense.grad.tolist() == [[8.0, 8.0], [0.0, 0.0], [16.0, 16.0]]
+
+
+def test_errors_name_the_function_that_was_called() -> None:
+    for name in ("spmm", "dsmm", "hsmm", "saddmm"):
+        with pytest.raises(TypeError, match=rf"^{name}\(\) missing"):
+            getattr(gb, name)()
+    with pytest.raises(TypeError, match="argument 'dtype' must be"):
+        gb.zeros_like(gb.ones(1), dtype={"float": 32})

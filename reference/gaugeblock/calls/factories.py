@@ -136,7 +136,8 @@ def _of_tensor(name: str, fill: Callable[[Tensor], object]) -> Callable[..., Ten
     empty = name.removesuffix("_like") in EMPTY
 
     def factory(*input: Any, dtype: Any = None, requires_grad: Any = False, **options: Any) -> Any:
-        if len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
+        plain = dtype is None or dtype.__class__ is DType
+        if plain and len(input) == 1 and input[0].__class__ is Tensor and not options and not SPECIAL:
             meta = input[0].meta
             make = meta.calls.get((name, dtype))
             if make and not requires_grad and not (empty and DETERMINISM.enabled):

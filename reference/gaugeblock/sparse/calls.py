@@ -4,6 +4,7 @@ dispatched."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any
 
 from ..core.dtype import DType
@@ -165,9 +166,19 @@ METHODS: dict[str, Callable[..., Any]] = {
         "col_indices", "ccol_indices", "row_indices")},
 }  # fmt: skip
 """Method of tensors -> its function."""
+def by_former_name(name: str, function: FunctionType) -> Callable[..., Any]:
+    """Return a function under another name, under which Python tells of arguments that it does not take."""
+    code = function.__code__.replace(co_name=name, co_qualname=name)
+    made = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    made.__kwdefaults__, made.__doc__, made.__qualname__ = function.__kwdefaults__, function.__doc__, name
+    return made
+
+
+FORMER: dict[str, Any] = {"hsmm": hspmm, "saddmm": sspaddmm, "spmm": mm, "dsmm": mm}
+"""Former name -> the function."""
 PUBLIC: dict[str, Callable[..., Any]] = {
     "sparse_coo_tensor": sparse_coo_tensor, **COMPRESSED, "resize_as_sparse_": resize_as_sparse_, "smm": smm,
-    "hspmm": hspmm, "hsmm": hspmm, "sspaddmm": sspaddmm, "saddmm": sspaddmm, "spmm": mm, "dsmm": mm,
+    "hspmm": hspmm, "sspaddmm": sspaddmm, **{name: by_former_name(name, one) for name, one in FORMER.items()},
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {name: overridable(one) for name, one in PUBLIC.items()}
 """Function of the public module -> itself."""
