@@ -72,3 +72,12 @@ def test_gradients() -> None:
     rows, columns = gb.gradient(x.view(2, 2).double())
     assert rows.tolist() == [[3, 6], [3, 6]] and columns.tolist() == [[1, 1], [4, 4]]
     assert gb.gradient(x.view(2, 2), dim=1)[0].tolist() == columns.tolist()
+
+
+def test_operands_of_drawn_numbers_are_on_one_device() -> None:
+    here, nowhere = gb.ones(2), gb.ones(2, device="meta")
+    for name in ("normal", "binomial"):
+        for operands in ((here, nowhere), (nowhere, here)):
+            with pytest.raises(RuntimeError, match=rf"{name}\(\): Expected all tensors to be on the same device"):
+                getattr(gb, name)(*operands)
+    assert gb.normal(nowhere, gb.tensor(1.0)).is_meta and gb.normal(here, gb.tensor(1.0)).shape == (2,)

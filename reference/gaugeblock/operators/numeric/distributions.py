@@ -22,6 +22,7 @@ from ..operand_checks import check_implemented
 from ..plan import Filling, Planned, plannable
 from ..random_choices import drawn, drawn_by_element
 from ..random_numbers import WIDE, Numbers, drawing, filled, normal_numbers
+from ..registration import check_one_device
 
 
 def _floating(operator: str, distribution: str, self: Tensor) -> None:
@@ -112,6 +113,7 @@ def binomial(count: Tensor, prob: Tensor, generator: Generator | None = None) ->
             f"binomial(): Found dtype {UPSTREAM_NAMES[prob.meta.dtype.name]} for argument 'prob' but expected "
             f"{UPSTREAM_NAMES[dtype.name]}"
         )
+    check_one_device("binomial", [count, prob])
     made = contiguous_meta(broadcast_shapes((count.meta.sizes, prob.meta.sizes)), dtype, count.meta.device)
     if made.device is not cpu or not made.numel:
         return drawn(made, nothing)
@@ -134,6 +136,7 @@ def normal(
 ) -> Tensor | Filling | Planned[Tensor]:
     """Normal numbers around each mean with each deviation; operands broadcast. Raises RuntimeError."""
     given = [one for one in (mean, std) if isinstance(one, Tensor)]
+    check_one_device("normal", given)
     meta, sizes = given[0].meta, broadcast_shapes([one.meta.sizes for one in given])
     made = contiguous_meta(sizes, meta.dtype, meta.device)
     if _is_drawn_directly(made) and all(one.meta.dtype is meta.dtype for one in given):
