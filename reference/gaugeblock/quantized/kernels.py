@@ -117,8 +117,8 @@ def moved(
     self: Tensor, device: Device | str, dtype: DType | None = None, non_blocking: bool = False, copy: bool = False,
     memory_format: MemoryFormat | None = None,
 ) -> Tensor:  # fmt: skip
-    """The tensor on a device, itself if it is there and no copy is asked for. Raises RuntimeError for another dtype,
-    NotImplementedError for the meta device, which has no quantized tensors."""
+    """Return the tensor on a device, itself if it is there and no copy is asked for. Raises RuntimeError for another
+    dtype, NotImplementedError for the meta device, which has no quantized tensors."""
     meta, place = self.meta, as_device(device)
     if dtype not in (None, meta.dtype):
         raise RuntimeError(f"to(): a tensor of {meta.dtype} does not become {dtype} by to(); use dequantize() first")
@@ -137,7 +137,7 @@ def as_asked(
     self: Tensor, *, dtype: DType | None = None, layout: Layout | None = None, device: Device | str | None = None,
     pin_memory: bool | None = None, **options: Any,
 ) -> Tensor:  # fmt: skip
-    """The tensor on the device that is given, as `moved`."""
+    """Return the tensor on the device that is given, as `moved`."""
     return moved(self, self.meta.device if device is None else device, dtype, **options)
 
 

@@ -109,8 +109,8 @@ def as_asked(
 
 
 def become(self: Any, made: Any) -> Tensor:
-    """Give a sparse tensor the sizes and the parts of another on its device, which is not used otherwise, in its own
-    dtype."""
+    """Give a sparse tensor the sizes and the parts of another one on its device, converted to its own dtype. The other
+    tensor must not be used again, since the parts are shared."""
     made = apply("to.dtype", made, self.meta.dtype)
     self.parts.take(made.parts)
     self._meta = made.meta.twin if self.meta.has_autograd else made.meta
