@@ -8,8 +8,9 @@ from typing import Any
 
 from .core.errors import type_error
 from .core.tracing import TRACING
-from .dispatch.dispatcher import REGISTRY, Operator, Resolved, run_entry
+from .dispatch.dispatcher import REGISTRY, run_entry
 from .dispatch.keys import DispatchKeySet, runtime_key, tensor_keys, tensors_in
+from .dispatch.operator import Operator, Resolved
 from .dispatch.state import STATE, enter_special, leave_special
 from .dispatch.table import describe, origin
 from .iteration.tensor_iterator import TensorIterator

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from gaugeblock.dispatch.dispatcher import FALLTHROUGH, Operator, Registry
+from gaugeblock.dispatch.dispatcher import Registry
+from gaugeblock.dispatch.operator import FALLTHROUGH, Operator
 
 TEXT = "f(Tensor self) -> Tensor"
 

@@ -9,9 +9,10 @@ from typing import Any
 from ..core.away import carried
 from ..core.dtype import DType, bfloat16, float16, float32, float64
 from ..core.fork_safety import fork_safe
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.guards import ExcludeDispatchKeyGuard
 from ..dispatch.keys import AUTOCAST_MASK, DispatchKeySet, map_tensors, tensors_in
+from ..dispatch.operator import Operator
 from ..tensor.tensor import Tensor
 from .casting_lists import POLICIES
 

@@ -7,8 +7,9 @@ from functools import cache
 from itertools import count
 from typing import Any
 
-from ..dispatch.dispatcher import REGISTRY, Operator, call, redispatch
+from ..dispatch.dispatcher import REGISTRY, call, redispatch
 from ..dispatch.keys import map_tensors
+from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..operators.invoke import kept_call
 from ..tensor.changing import change_meta

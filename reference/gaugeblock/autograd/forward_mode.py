@@ -14,8 +14,9 @@ from typing import Any
 
 from ..calls.functions import ops
 from ..core.away import carried
-from ..dispatch.dispatcher import Operator, call
+from ..dispatch.dispatcher import call
 from ..dispatch.keys import map_tensors, tensors_in
+from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor

@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from ..core.layout import sparse_coo
 from ..core.promotion import can_cast
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.keys import tensors_in
+from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..operators.invoke import apply
 from ..operators.rows import row_of_form

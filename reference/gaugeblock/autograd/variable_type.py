@@ -19,8 +19,9 @@ from gaugeblock_spec.schema import Schema
 from ..calls.binding import bind_operator
 from ..calls.functions import ops
 from ..core.memory_format import contiguous_format
-from ..dispatch.dispatcher import REGISTRY, Operator, Registration, Resolved, run_entry
+from ..dispatch.dispatcher import REGISTRY, run_entry
 from ..dispatch.keys import AUTOGRAD_KEYS, AUTOGRAD_MASK, FUNCTIONALITY_BIT, any_autograd, runtime_key
+from ..dispatch.operator import Operator, Registration, Resolved
 from ..dispatch.state import STATE
 from ..memory.storage import new_object
 from ..operators.composites import result_type

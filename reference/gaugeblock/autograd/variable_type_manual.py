@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.keys import tensors_in
+from ..dispatch.operator import Operator
 from ..dispatch.state import STATE
 from ..tensor.changing import change_meta
 from ..tensor.tensor import Tensor

@@ -30,7 +30,8 @@ from gaugeblock_spec.schema import parse
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.operator import Operator
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from ..kernels.bound_call import UNSET, Unset

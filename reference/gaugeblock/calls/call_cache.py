@@ -22,8 +22,9 @@ from ..core.device import Device, cpu
 from ..core.dtype import DType
 from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat
-from ..dispatch.dispatcher import Operator, call, plain_kernel
+from ..dispatch.dispatcher import call, plain_kernel
 from ..dispatch.keys import any_autograd, tensors_in
+from ..dispatch.operator import Operator
 from ..dispatch.state import AUTOGRAD_IN_USE
 from ..kernels.bound_call import UNSET, Change, Fresh, Into, Part, Slice, Unset, form_of, view_call
 from ..operators.composition import Composite, Unrecorded

@@ -12,7 +12,8 @@ from ..core.device import Device
 from ..core.dtype import DType
 from ..core.memory_format import MemoryFormat
 from ..core.warn import warn
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.operator import Operator
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
 from ..dispatch.state import OVERRIDING
 from ..iteration.dimensions import resize_output

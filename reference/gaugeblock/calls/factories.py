@@ -15,7 +15,8 @@ from ..core.determinism import MODE as DETERMINISM
 from ..core.device import Device, cpu
 from ..core.dtype import DEFAULTS, DType
 from ..core.errors import UINT64_MAX
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.operator import Operator
 from ..operators.allocation import leave, quick_empty_strided, quick_new
 from ..operators.factories import FACTORIES, quick_computed
 from ..operators.fill import fill_ones, fill_zeros, quick_full, quick_full_like, quick_scalar_tensor

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Any
 
 from ..core.device import Device
-from ..dispatch.dispatcher import REGISTRY, Registration
+from ..dispatch.dispatcher import REGISTRY
+from ..dispatch.operator import Registration
 from ..memory.storage import register_allocator, registered_allocator
 from ..operators.copy import ELSEWHERE
 from ..operators.device_loops import DEVICE_LOOPS

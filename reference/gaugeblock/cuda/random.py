@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..core.device import Device
-from ..dispatch.dispatcher import Operator
+from ..dispatch.operator import Operator
 from ..operators.generator import SEED_LISTENERS, Generator
 from ..tensor.tensor import Tensor
 from .devices import AnyDevice, device_index, is_available, runtime, runtime_in_use

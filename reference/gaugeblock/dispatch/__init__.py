@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import modes as _modes  # noqa: F401
 from . import subclass as _subclass  # noqa: F401
-from .dispatcher import FALLTHROUGH, REGISTRY, Operator, call, redispatch
+from .dispatcher import REGISTRY, call, redispatch
 from .guards import (
     AutoDispatchBelowADInplaceOrView,
     AutoDispatchBelowAutograd,
@@ -18,6 +18,7 @@ from .guards import (
 )
 from .inference import inference_mode, is_inference, is_inference_mode_enabled
 from .keys import DispatchKey, DispatchKeySet
+from .operator import FALLTHROUGH, Operator
 from .table import (
     DispatchTable,
     dispatch_keys,

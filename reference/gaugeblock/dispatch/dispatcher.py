@@ -13,9 +13,9 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from gaugeblock_spec.schema import Schema, parse
+from gaugeblock_spec.schema import parse
 
 from ..core.device import cpu
 from ..core.fork_safety import fork_safe
@@ -47,82 +47,18 @@ from .keys import (
     tensor_keys,
     tensors_in,
 )
+from .operator import (
+    AMBIGUOUS,
+    FALLTHROUGH,
+    IMPLIED_NAMESPACE,
+    MISSING,
+    Kernel,
+    Operator,
+    Registration,
+    Resolved,
+    missing_kernel,
+)
 from .state import AUTOGRAD_IN_USE, DEFAULT_EXCLUDE, DEFAULT_INCLUDE, STATE, enter_special, leave_special
-
-Kernel = Callable[..., Any]
-IMPLIED_NAMESPACE = "aten::"
-
-
-class Registration(NamedTuple):
-    """A kernel under a key; `label` says which rule chose it when it is the answer of a look-up."""
-
-    function: Kernel | None
-    label: str
-    boxed: bool = False
-    with_keys: bool = False
-
-    @property
-    def fallthrough(self) -> bool:
-        return self.label == "fallthrough"
-
-
-FALLTHROUGH = Registration(None, "fallthrough")
-MISSING = Registration(None, "missing")
-AMBIGUOUS = Registration(None, "ambiguous autogradother")
-
-
-class Resolved(NamedTuple):
-    """The answer for one key set: the kernel, the keys left after fallthroughs, whether it takes plain arguments."""
-
-    entry: Registration
-    mask: int
-    plain: bool
-
-
-class Operator:
-    """One declared operator overload and its kernels by key.
-
-    `name` has no namespace for the operators of the spec and ``namespace::`` for others. `public` is the callable
-    object that stands for it outside, `derivative` its registered gradient, `rules` what modes and Tensor subclasses
-    do with it instead of asking their ``__torch_dispatch__``.
-    """
-
-    __slots__ = ("derivative", "kernels", "name", "public", "resolved", "rules", "sealed", "text")
-
-    def __init__(self, name: str, text: str) -> None:
-        self.name = name
-        self.text = text
-        self.sealed = False
-        self.public: Any = None
-        self.derivative: Any = None
-        self.rules: dict[type, Kernel] = {}
-        self.kernels: dict[str, list[Registration]] = {}
-        self.resolved: dict[int, Resolved] = {}
-
-    def __repr__(self) -> str:
-        return f"Operator({self.text!r})"
-
-    @property
-    def schema(self) -> Schema:
-        return parse(self.text)
-
-    @property
-    def qualified_name(self) -> str:
-        """The name with its namespace."""
-        return self.name if "::" in self.name else IMPLIED_NAMESPACE + self.name
-
-    def by_name(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of a call by their names."""
-        names = [argument.name for argument in (*self.schema.positional, *self.schema.keyword_only)]
-        return {**dict(zip(names, args, strict=False)), **kwargs}
-
-    def has_kernel(self, *keys: str) -> bool:
-        return any(self.kernels.get(key) for key in keys)
-
-    def active(self, key: str) -> Registration | None:
-        stack = self.kernels.get(key)
-        return stack[-1] if stack else None
-
 
 BACKEND_KEYS = frozenset(
     prefix + backend for name, prefix in PER_BACKEND.items() if name != "AutogradFunctionality" for backend in BACKENDS
@@ -139,7 +75,8 @@ class Registry:
     Once autograd is imported, `autograd` gives its kernel for an operator and a key set, and `guard` what runs in place
     of the kernel found for a call: one that unpacks tensors before a kernel sees them. `bind_operator`, which makes
     calls that keep their plans, is there once bindings are, and `publish`, which makes the callable object that stands
-    for an operator outside, in the end.
+    for an operator outside, in the end. `strided_composites` has the keys of layouts on which the engine's composite
+    kernels do not work, with the operators whose kernels do.
     """
 
     autograd: Callable[[Operator, int], Resolved]
@@ -150,6 +87,7 @@ class Registry:
     def __init__(self) -> None:
         self.operators: dict[str, Operator] = {}
         self.fallbacks: dict[str, Registration] = {}
+        self.strided_composites: dict[str, frozenset[str]] = {}
         self.sealed = False
         self._overloads: dict[str, tuple[Operator, ...]] = {}
         self._lock = fork_safe(threading.RLock())
@@ -288,6 +226,13 @@ class Registry:
 
         return remove
 
+    def keep_composites_from(self, keys: Iterable[str], served: frozenset[str]) -> None:
+        """Give the engine's composite kernels no tensors with these keys, but for the operators `served`."""
+        with self._lock:
+            self.strided_composites.update(dict.fromkeys(keys, served))
+            for operator in self.operators.values():
+                operator.resolved.clear()
+
     def _set_fallback(self, key: str, entry: Registration | None) -> None:
         if entry is None:
             self.fallbacks.pop(key, None)
@@ -301,6 +246,9 @@ class Registry:
         direct = operator.active(key)
         if direct is not None:
             return direct
+        served = self.strided_composites.get(key)
+        if served is not None and "::" not in operator.name and operator.name not in served:
+            return self.fallbacks.get(key, MISSING)
         if key in BACKEND_KEYS or key == UNDEFINED:
             for alias in ("CompositeExplicitAutogradNonFunctional", "CompositeExplicitAutograd"):
                 found = operator.active(alias)
@@ -481,17 +429,3 @@ def check_one_device(operator: Operator, values: Iterable[Any]) -> None:
             f"{operator.name}: Expected all tensors to be on the same device, but found at least two devices, "
             f"{found[0]} and {found[1]}!"
         )
-
-
-def missing_kernel(operator: Operator, entry: Registration, key: str) -> Exception:
-    """The exception for a key set that resolves to no kernel."""
-    if entry is AMBIGUOUS:
-        return RuntimeError(
-            f"{operator.name}: AutogradOther is ambiguous: there is a composite kernel and a kernel of a backend that "
-            f"has no autograd key of its own; register an AutogradOther kernel"
-        )
-    registered = sorted(name for name, stack in operator.kernels.items() if stack)
-    return NotImplementedError(
-        f"Could not run '{operator.qualified_name}' with arguments from the '{key}' backend: it has kernels for "
-        f"{', '.join(registered) or 'no backend'} only"
-    )

@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..tensor.tensor import Tensor
-from .dispatcher import REGISTRY, Operator
+from .dispatcher import REGISTRY
 from .keys import BACKEND_MASK, FUNCTIONALITY_BIT, tensors_in
+from .operator import Operator
 from .overrides import insert_by_class
 from .state import STATE, enter_special, leave_special
 

@@ -10,8 +10,9 @@ from ..core.device import PRIVATE, rename_private_device
 from ..core.errors import type_error
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import AUTOGRAD_KEY
-from .dispatcher import REGISTRY, Operator, Registration
+from .dispatcher import REGISTRY
 from .keys import ALIASES, DEVICE_KEYS, RUNTIME_KEYS, DispatchKeySet, check_key, keys_of
+from .operator import Operator, Registration
 
 RULES = {
     "kernel": "registered for this key",

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..calls.functions import ops
-from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call, composed
+from ..dispatch.dispatcher import REGISTRY, call, composed
 from ..dispatch.keys import map_tensors, tensors_in
+from ..dispatch.operator import FALLTHROUGH, Operator
 from ..operators.generator import default_generator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor

@@ -14,8 +14,9 @@ from gaugeblock_spec.schema import Schema
 
 from ..core.dtype import DType, int64
 from ..core.promotion import common_dtype
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
 from ..dispatch.keys import map_tensors, tensors_in
+from ..dispatch.operator import Operator
 from ..tensor.tensor import Tensor
 from .batched_tensor import batched, is_batched, lifted, value_of
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from ..core.away import carried
 from ..core.errors import type_error
-from ..dispatch.dispatcher import REGISTRY, Operator, call, composed
+from ..dispatch.dispatcher import REGISTRY, call, composed
 from ..dispatch.guards import DisableTorchDispatch, ExcludeDispatchKeyGuard, IncludeDispatchKeyGuard
 from ..dispatch.keys import map_tensors, tensors_in
+from ..dispatch.operator import Operator
 from ..operators.rows import rows
 from ..tensor.tensor import Tensor
 from .functional_tensor import FunctionalTensor, Step, fresh, functional

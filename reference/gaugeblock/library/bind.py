@@ -10,7 +10,7 @@ from gaugeblock_spec.schema import Argument, parse
 
 from ..calls.overloads import NO, NUMBERS_AS_TENSORS, Converter, converter_of, or_number
 from ..core.dtype import BY_NAME
-from ..dispatch.dispatcher import Operator
+from ..dispatch.operator import Operator
 from ..operators.operand_checks import check_number
 from ..tensor.tensor import Tensor
 

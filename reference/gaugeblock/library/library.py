@@ -9,8 +9,9 @@ from typing import Any
 
 from gaugeblock_spec.schema import SchemaError, parse
 
-from ..dispatch.dispatcher import FALLTHROUGH, IMPLIED_NAMESPACE, REGISTRY, Operator, Registration
+from ..dispatch.dispatcher import REGISTRY
 from ..dispatch.keys import check_key
+from ..dispatch.operator import FALLTHROUGH, IMPLIED_NAMESPACE, Operator, Registration
 from .op_overload import MissingDerivative, OpOverload, adapted, boxed
 
 KINDS = ("DEF", "IMPL", "FRAGMENT")

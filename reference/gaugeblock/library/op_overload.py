@@ -11,9 +11,10 @@ from ..calls.binding import bind_operator
 from ..calls.caller import Bound, Single
 from ..calls.factories import of_schema
 from ..core.errors import type_error
-from ..dispatch.dispatcher import IMPLIED_NAMESPACE, REGISTRY, Operator, redispatch
+from ..dispatch.dispatcher import REGISTRY, redispatch
 from ..dispatch.keys import DispatchKeySet, check_key
 from ..dispatch.modes import outer_form, public, without_defaults
+from ..dispatch.operator import IMPLIED_NAMESPACE, Operator
 from ..dispatch.overrides import NOT_OVERRIDDEN, PLAIN, intercept
 from ..dispatch.state import OVERRIDING
 from ..kernels.compiler import made_once

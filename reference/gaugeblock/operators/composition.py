@@ -26,7 +26,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
 
 from ..core.memory_format import contiguous_format
-from ..dispatch.dispatcher import REGISTRY, Operator, plain_kernel
+from ..dispatch.dispatcher import REGISTRY, plain_kernel
+from ..dispatch.operator import Operator
 from ..dispatch.state import IN_PYTHON, STATE
 from ..kernels.bound_call import UNSET, Fresh, Into, View, meet, nothing, view_call
 from ..kernels.pointwise import Launch

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from ..core.device import Device
-from ..dispatch.dispatcher import Operator
+from ..dispatch.operator import Operator
 from ..kernels.bound_call import Fresh, Into
 from ..kernels.pointwise import Launch
 from ..tensor.tensor import Tensor

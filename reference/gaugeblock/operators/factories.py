@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from ..core.device import Device, as_device, cpu
 from ..core.dtype import DEFAULTS, DType, dtype_of_number, int64
-from ..dispatch.dispatcher import REGISTRY, Operator, call
+from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.operator import Operator
 from ..iteration.tensor_iterator import Number
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, empty_tensor, make_tensor

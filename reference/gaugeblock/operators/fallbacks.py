@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..dispatch.dispatcher import FALLTHROUGH, REGISTRY, Operator, call, redispatch
+from ..dispatch.dispatcher import REGISTRY, call, redispatch
 from ..dispatch.keys import FUNCTIONALITY_BIT
 from ..dispatch.modes import NUMBER_FORMS
+from ..dispatch.operator import FALLTHROUGH, Operator
 from ..iteration.dimensions import resize_output
 from ..tensor.reinterpret import resolved
 from ..tensor.tensor import Tensor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..dispatch.dispatcher import MISSING, REGISTRY, Operator, missing_kernel
+from ..dispatch.dispatcher import REGISTRY
 from ..operators.host_copies import on_host
 from ..operators.rows import rows
 from . import (
@@ -151,15 +151,6 @@ COMPOSED = frozenset(
 """Operators made of others by the dispatcher, which serve sparse tensors as they are."""
 
 
-def refusing(operator: Operator, key: str) -> Callable[..., Any]:
-    """Return the kernel that raises NotImplementedError: the composite one works on strided tensors alone."""
-
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise missing_kernel(operator, MISSING, key)
-
-    return refuse
-
-
 def register() -> None:
     """Put the kernels under their keys. Composite kernels of other operators are kept from sparse tensors."""
     for name, kernel in EXPECTING.items():
@@ -179,14 +170,7 @@ def register() -> None:
                 REGISTRY.put(row.out_name, keys, outputs.into(name))
     for name in ("add.Tensor", "sub.Tensor"):
         REGISTRY.put(name, ("SparseMeta",), sum_kernels()[name])
-    for operator in tuple(REGISTRY.operators.values()):
-        if "::" in operator.name or operator.name in COMPOSED or operator.name in EXPECTING:
-            continue
-        if operator.has_kernel(*COMPOSITE_KEYS):
-            for key in SPARSE:
-                if not operator.has_kernel(key):
-                    REGISTRY.put(operator.name, (key,), refusing(operator, key))
+    REGISTRY.keep_composites_from(SPARSE, COMPOSED.union(EXPECTING))
 
 
-COMPOSITE_KEYS = (ALL, "CompositeImplicitAutograd", "CompositeExplicitAutogradNonFunctional")
 register()

@@ -14,8 +14,9 @@ from typing import Any, NamedTuple
 
 from ...core.device import Device, cpu
 from ...core.warn import warn
-from ...dispatch.dispatcher import MISSING, REGISTRY, Operator, call, missing_kernel, redispatch
+from ...dispatch.dispatcher import REGISTRY, call, redispatch
 from ...dispatch.keys import tensors_in
+from ...dispatch.operator import MISSING, Operator, missing_kernel
 from ...kernels.conversion import Immediate
 from ...memory.elements import write_bytes
 from ...memory.storage import Storage, allocate_storage, read_device

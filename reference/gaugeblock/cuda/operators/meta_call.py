@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 from ...core.device import Device, as_device, cpu, meta_device
 from ...core.tracing import TRACING
-from ...dispatch.dispatcher import Operator, redispatch
+from ...dispatch.dispatcher import redispatch
 from ...dispatch.keys import BACKEND_BIT, FUNCTIONALITY_BIT, map_tensors, tensor_keys
+from ...dispatch.operator import Operator
 from ...memory.storage import Storage, allocate_storage, foreign_storage
 from ...operators.copy import clone
 from ...operators.fallbacks import LAZY_MASK
