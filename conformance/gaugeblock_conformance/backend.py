@@ -268,6 +268,11 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
     return _NUMPY_DTYPES[name]
 
 
+def has_numpy_dtype(name: str) -> bool:
+    """Return whether NumPy has a dtype of a spec's name; it has none of quantized dtypes and float8."""
+    return name in _NUMPY_DTYPES
+
+
 def dtype_name(dtype: np.dtype[Any]) -> str:
     """The spec's name of a NumPy dtype."""
     return _NAMES.get(dtype) or dtype.name

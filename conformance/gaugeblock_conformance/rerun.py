@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from gaugeblock_spec import operators
 
-from .backend import Backend, Unsupported, numpy_dtype
+from .backend import Backend, Unsupported, has_numpy_dtype, numpy_dtype
 from .failure import DIFFERS, ConformanceError, NoReproducer
 from .purity import UNREPEATABLE
 from .session import Handle, Session
@@ -59,6 +59,8 @@ class _Rerun(Session):
         last = next((step for step in reversed(self.steps()) if isinstance(step, Call) and step.targets), None)
         kept = [result for result in self._results if isinstance(result, Handle)]
         if last is None or last.mutates or not kept or kept[0].name not in last.targets:
+            return None
+        if not all(has_numpy_dtype(str(self.observe("dtype", result))) for result in kept):
             return None
         names = [result.name for result in kept]
         again = [name if name == "_" else f"again_{name}" for name in last.targets]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gaugeblock_conformance import command, discovery
+from gaugeblock_conformance import command, discovery, rerun
 from gaugeblock_conformance.backends import reference_routes
 from gaugeblock_conformance.backends.reference import ReferenceBackend
 from gaugeblock_conformance.budget import QUICK
@@ -39,11 +39,13 @@ def test_layouts_have_cells_of_operators_that_read_tensors() -> None:
 def test_layouts_of_the_reference() -> None:
     wanted = [
         ("abs", "sparse_coo"), ("abs", "sparse_csr"), ("abs", "sparse_csc"), ("abs", "blocked"), ("exp", "sparse_coo"),
-        ("relu", "blocked"), ("mm", "sparse_csr"), ("conv2d", "sparse_csc"),
+        ("relu", "blocked"), ("mm", "sparse_csr"), ("conv2d", "sparse_csc"), ("abs", "sparse_bsr"),
+        ("sigmoid", "quantized"), ("max.dim", "quantized"), ("exp", "quantized"),
     ]  # fmt: skip
     found = column("reference", wanted, jobs=1).verdicts
     assert [found[cell].kind for cell in wanted] == [
         "supported", "supported", "supported", "unsupported", "unsupported", "supported", "supported", "untried",
+        "supported", "supported", "supported", "unsupported",
     ]  # fmt: skip
     assert "SparseCPU" in found["exp", "sparse_coo"].text
 
@@ -63,6 +65,20 @@ def test_another_result_than_of_strided_tensors_is_wrong() -> None:
     session = Session(Halved("cpu"), QUICK)
     with pytest.raises(ConformanceError, match="neg of a sparse_coo tensor gives another result than of a strided one"):
         layouts.check(session, "neg", "sparse_coo")
+
+
+def test_wrong_results_of_dtypes_that_numpy_lacks_are_run_again() -> None:
+    class Shortened(ReferenceBackend):
+        def call(self, operator: str, *args: Any, **kwargs: Any) -> Any:
+            result = super().call(operator, *args, **kwargs)
+            return result[:1] * 3 if operator == "split_copy.Tensor" and args[0].is_quantized else result
+
+    backend = Shortened("cpu")
+    session = Session(backend, QUICK)
+    with pytest.raises(ConformanceError, match="of a quantized tensor gives another result") as caught:
+        layouts.check(session, "split_copy.Tensor", "quantized")
+    caught.value.again = lambda other: layouts.check(other, "split_copy.Tensor", "quantized")
+    assert rerun.told(backend, session, session.last_operator(), caught.value) is caught.value
 
 
 def test_verdicts_of_fakes(fakes: Path) -> None:

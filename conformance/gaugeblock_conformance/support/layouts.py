@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from gaugeblock_spec import operators
 
-from ..backend import Unsupported
+from ..backend import DType, Unsupported
 from ..case import TensorCase
 from ..failure import NoReproducer
 from ..operators.calls import OperatorCall, schema_arguments
@@ -28,19 +28,28 @@ _OPEN = ("factory", "random")
 
 
 class Layout(NamedTuple):
-    """The capability, the operator that converts a strided tensor, and the dims that such a tensor may have."""
+    """The capability, the operator that converts a strided tensor with its other arguments, the dims that such a tensor
+    may have, and the step of its elements where they are rounded."""
 
     capability: str
     conversion: str
     dims: Sequence[int]
+    arguments: tuple[Any, ...] = ()
+    step: float = 0.0
 
 
+SCALE = 2.0**-4
+_QUANTIZED = "qint8"
 LAYOUTS = {
     "sparse_coo": Layout("sparse_coo", "to_sparse", range(1, 8)),
     "sparse_csr": Layout("sparse_csr", "to_sparse_csr", (2,)),
     "sparse_csc": Layout("sparse_csr", "to_sparse_csc", (2,)),
+    "sparse_bsr": Layout("sparse_csr", "to_sparse_bsr", (2,), ((1, 1),)),
+    "sparse_bsc": Layout("sparse_csr", "to_sparse_bsc", (2,), ((1, 1),)),
     "blocked": Layout("blocked", "to_mkldnn", range(1, 6)),
+    "quantized": Layout("quantized", "quantize_per_tensor", range(8), (SCALE, 0, DType(_QUANTIZED)), SCALE),
 }
+"""Name of a layout -> how its tensors are made. Quantized tensors are strided; they have a column of their own."""
 
 
 def takes_layouts(operator: str) -> bool:
@@ -104,23 +113,34 @@ class _Found:
 
 
 def _compare(s: Session, *, call: OperatorCall, layout: str, every: bool, found: _Found) -> None:
-    positional, keywords = call.bind(s.build)
-    wanted = s.call(call.operator, *positional, **keywords)
-    again = s.call(call.operator, *positional, **keywords)
-    if not (_agree(s, again, wanted) and all(np.isfinite(s.read(one)).all() for one in _tensors(wanted))):
-        return  # random, or with elements that differ where zeros are not stored
+    row = LAYOUTS[layout]
     errors: list[Exception] = []
 
-    def built(case: TensorCase) -> Any:
+    def converted(case: TensorCase) -> Any:
         x = s.build(case)
         if case is not call.tensors[0] and not (every and _fits(case, layout)):
             return x
-        made, error = s.attempt(LAYOUTS[layout].conversion, x)
+        made, error = s.attempt(row.conversion, x, *row.arguments)
         errors.extend([error] if error is not None else [])
         return made
 
-    positional, keywords = call.bind(built)
-    result, error = (None, errors[0]) if errors else s.attempt(call.operator, *positional, **keywords)
+    def strided(case: TensorCase) -> Any:
+        x = converted(case) if row.step else s.build(case)
+        return s.call("dequantize", x) if row.step and not errors and _is_quantized(s, x) else x
+
+    def called(build: Any) -> tuple[Any, Exception | None]:
+        positional, keywords = call.bind(build)
+        return (None, errors[0]) if errors else s.attempt(call.operator, *positional, **keywords)
+
+    (wanted, error), (again, _) = called(strided), called(strided)
+    if errors:
+        found.refusals.append(f"{type(errors[0]).__name__}: {errors[0]}")
+        return
+    judged = error is None and _agree(s, again, wanted)
+    about_elements = not row.step or any(True for _ in _tensors(wanted))
+    if not judged or not about_elements or not all(np.isfinite(s.read(one)).all() for one in _tensors(wanted)):
+        return  # random, refused, or with elements that differ where zeros are not stored
+    result, error = called(converted)
     if error is not None:
         found.refusals.append(f"{type(error).__name__}: {error}")
     elif _agree(s, result, wanted):
@@ -133,13 +153,20 @@ def _compare(s: Session, *, call: OperatorCall, layout: str, every: bool, found:
 def _agree(s: Session, found: Any, wanted: Any) -> bool:
     """Return whether two results have the same sizes, dtypes and elements, all but for rounding."""
     if isinstance(found, Handle) and isinstance(wanted, Handle):
-        given, right = s.read(found), s.read(wanted)
+        given, right, step = s.read(found), s.read(wanted), 0.0
+        if _is_quantized(s, found):
+            step, zero_point = s.call("q_scale", found), s.call("q_zero_point", found)
+            right = np.clip(right, (-128 - zero_point) * step, (127 - zero_point) * step).astype(right.dtype)
         if given.shape != right.shape or given.dtype != right.dtype:
             return False
-        return bool(np.allclose(given, right, rtol=TOLERANCE, atol=TOLERANCE))
+        return bool(np.allclose(given, right, rtol=TOLERANCE, atol=TOLERANCE + step))
     if isinstance(found, list | tuple) and isinstance(wanted, list | tuple):
         return len(found) == len(wanted) and all(_agree(s, *pair) for pair in zip(found, wanted, strict=True))
     return bool(found == wanted)
+
+
+def _is_quantized(s: Session, x: Handle) -> bool:
+    return s.backend.dtype(x.raw) == _QUANTIZED
 
 
 def _tensors(result: Any) -> Iterator[Handle]:

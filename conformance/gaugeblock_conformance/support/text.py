@@ -23,7 +23,8 @@ _SHORT = {
     "bool": "bool", "uint8": "u8", "int8": "i8", "int16": "i16", "int32": "i32", "int64": "i64", "float16": "f16",
     "bfloat16": "bf16", "float32": "f32", "float64": "f64", "complex64": "c64", "complex128": "c128",
 }  # fmt: skip
-_SHORT |= {"sparse_coo": "coo", "sparse_csr": "csr", "sparse_csc": "csc", "blocked": "blk"}
+_SHORT |= {"sparse_coo": "coo", "sparse_csr": "csr", "sparse_csc": "csc", "sparse_bsr": "bsr", "sparse_bsc": "bsc"}
+_SHORT |= {"blocked": "blk", "quantized": "q8"}
 _SHOWN = (*CORE, *LAYOUTS)
 _WIDTH = 38
 _ODD = (WRONG, CRASHED)

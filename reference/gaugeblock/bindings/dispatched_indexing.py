@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.device import Device, cpu, meta_device
+from ..core.dtype import float32
 from ..dispatch.dispatcher import REGISTRY, call, call_on
 from ..dispatch.modes import wrapped_tensors
 from ..dispatch.overrides import NOT_OVERRIDDEN, intercept
@@ -59,8 +60,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     view, indices = _taken_apart(self, index)
     if indices:
         if not isinstance(value, Tensor):
-            number = assigned_number(value)
-            value = call(FULL, (), number, dtype=self.meta.dtype, device=self.meta.device)
+            dtype = float32 if self.meta.dtype.quantized else self.meta.dtype
+            value = call(FULL, (), assigned_number(value), dtype=dtype, device=self.meta.device)
         call(INDEX_PUT, view, indices, value, False)
     elif isinstance(value, Tensor):
         call(COPY, view, without_leading_ones(value, view.meta.ndim), False)

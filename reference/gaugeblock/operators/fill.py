@@ -359,7 +359,7 @@ def quick_full_like(given: tuple[Any, ...], dtype: DType | None) -> Tensor | Non
     if len(given) != 2 or dtype or given[0].__class__ is not Tensor or given[1].__class__ not in PLAIN_NUMBERS:
         return None
     meta = given[0].meta
-    if not meta.dense or meta.device is not cpu or meta.lazy or meta.has_autograd:
+    if not meta.dense or meta.device is not cpu or meta.lazy or meta.has_autograd or meta.dtype.quantized:
         return None
     return full_of("full_like", meta, given[1])
 

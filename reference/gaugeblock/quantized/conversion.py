@@ -40,7 +40,7 @@ def quantize_per_tensor(self: Tensor, scale: float, zero_point: int, dtype: Quan
     check_input("quantize_per_tensor", self, dtype)
     check_scale("quantize_per_tensor", scale)
     check_zero_point("quantize_per_tensor", zero_point, dtype)
-    made = empty_quantized(_meta_like(self.meta, dtype), PerTensor(scale, zero_point))
+    made = empty_quantized(like_meta(self.meta, dtype), PerTensor(scale, zero_point))
     fill_per_tensor(made, self, scale, zero_point)
     return made
 
@@ -85,7 +85,7 @@ def quantize_per_channel(
     """
     check_input("quantize_per_channel", self, dtype)
     scale_of, zero_point_of = checked_channels("quantize_per_channel", self.meta, scales, zero_points, axis, dtype)
-    meta = _meta_like(self.meta, dtype)
+    meta = like_meta(self.meta, dtype)
     quantizer = PerChannel(scale_of, zero_point_of, axis, meta.sizes, meta.strides)
     made = empty_quantized(meta, quantizer)
     fill_by_channel(made, self, quantizer)
@@ -118,7 +118,7 @@ def _parameter(values: np.ndarray[Any, Any], dtype: DType, out: Tensor, quantize
 def dequantize(self: Tensor) -> Tensor:
     """The numbers that the elements stand for, as float32."""
     quantizer = quantizer_of(self)
-    result = new_like(_meta_like(self.meta, float32))
+    result = new_like(like_meta(self.meta, float32))
     data = data_of(self)
     if isinstance(quantizer, PerTensor):
         plain = quantizer.zero_point == 0
@@ -145,7 +145,7 @@ def _dequantize_launch(result: TensorMeta, data: TensorMeta, plain: bool) -> Lau
 def int_repr(self: Tensor) -> Tensor:
     """A copy of the integers that are stored: int8 for qint8, uint8 for quint8, int32 for qint32."""
     data = data_of(self)
-    result = new_like(_meta_like(self.meta, data.meta.dtype))
+    result = new_like(like_meta(self.meta, data.meta.dtype))
     integers = data.meta.dtype
     launch = recalled(self.meta.plans, "int_repr", element_launch, "identity", result.meta, [data.meta], integers)
     if launch is not None:
@@ -158,7 +158,7 @@ def make_per_tensor(self: Tensor, scale: float, zero_point: int) -> Tensor:
     dtype = _dtype_for("_make_per_tensor_quantized_tensor", self)
     check_scale("_make_per_tensor_quantized_tensor", scale)
     check_zero_point("_make_per_tensor_quantized_tensor", zero_point, dtype)
-    made = empty_quantized(_meta_like(self.meta, dtype), PerTensor(float(scale), zero_point))
+    made = empty_quantized(like_meta(self.meta, dtype), PerTensor(float(scale), zero_point))
     copy_integers(made, self)
     return made
 
@@ -167,7 +167,7 @@ def make_per_channel(self: Tensor, scale: Tensor, zero_point: Tensor, axis: int)
     """A quantized tensor whose integers are a copy of those of `self`, with a scale for each index along `axis`."""
     dtype = _dtype_for("_make_per_channel_quantized_tensor", self)
     channels = checked_channels("_make_per_channel_quantized_tensor", self.meta, scale, zero_point, axis, dtype)
-    meta = _meta_like(self.meta, dtype)
+    meta = like_meta(self.meta, dtype)
     made = empty_quantized(meta, PerChannel(*channels, axis, meta.sizes, meta.strides))
     copy_integers(made, self)
     return made
@@ -181,7 +181,7 @@ def copy_integers(out: Tensor, integers: Tensor) -> None:
         launch.run([data.pointer, integers.pointer])
 
 
-def _meta_like(meta: TensorMeta, dtype: DType) -> TensorMeta:
+def like_meta(meta: TensorMeta, dtype: DType) -> TensorMeta:
     """The meta of a new tensor of the same sizes: row-major, or in the channels-last format that the strides have."""
     return recalled(meta.plans, ("quantized like", dtype), _made_like, meta, dtype)
 

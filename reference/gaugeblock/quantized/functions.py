@@ -11,7 +11,7 @@ from ..core.errors import check_int, type_error
 from ..dispatch.dispatcher import REGISTRY, call
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
-from . import kernels as _kernels  # noqa: F401  it declares the operators
+from . import registration as _registration  # noqa: F401  it declares the operators
 
 _QUANTIZE, _DEQUANTIZE = REGISTRY.find("quantize_per_tensor"), REGISTRY.find("dequantize.self")
 

@@ -1,4 +1,4 @@
-"""The operators of quantized tensors, declared and registered with the dispatcher under QuantizedCPU.
+"""The quantizer, integers and copies of quantized tensors; `operators` has what is computed on them.
 
 What has no kernel here raises NotImplementedError on quantized tensors, arithmetic first of all.
 """
@@ -15,13 +15,10 @@ from ..core.layout import Layout
 from ..core.memory_format import MemoryFormat, preserve_format
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.quantized_dtype import QScheme
-from ..dispatch.dispatcher import REGISTRY
 from ..iteration.dimensions import broadcast_shapes
 from ..iteration.overlap import check_no_internal_overlap, check_no_partial_overlap
-from ..operators.host_copies import on_host
 from ..operators.invoke import apply
 from ..operators.operand_checks import check_keeps_sizes
-from ..tensor.hooks import hooks
 from ..tensor.tensor import Tensor
 from ..tensor.tensor_meta import format_strides, meta_of
 from ..tensor.versions import bump_version
@@ -211,7 +208,7 @@ def _take_quantizer(self: Tensor, src: Tensor) -> None:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write a number, quantized, to all elements."""
-    number = float(value)
+    number = element(value) if isinstance(value, Tensor) and value.meta.dtype.quantized else float(value)
     check_no_internal_overlap(self.meta.sizes, self.meta.strides)
     bump_version(self)
     _write(self, as_tensor(np.full(() if self.meta.ndim == 0 else (1,) * self.meta.ndim, number), float32))
@@ -231,9 +228,19 @@ def element(self: Tensor) -> float:
     return float(dequantize(self).item())  # type: ignore[attr-defined]
 
 
+def is_nonzero(self: Tensor) -> bool:
+    """Return whether the only element stands for another number than 0."""
+    return element(self) != 0
+
+
+def is_same_size(self: Tensor, other: Tensor) -> bool:
+    """Return whether two tensors have the same sizes."""
+    return self.meta.sizes == other.meta.sizes
+
+
 KERNELS: dict[str, Callable[..., Any]] = {
     "clone": clone, "copy_": copy_, "equal": equal, "fill_.Scalar": fill_,
-    "_local_scalar_dense": element,
+    "_local_scalar_dense": element, "is_nonzero": is_nonzero, "is_same_size": is_same_size,
 }  # fmt: skip
 """Operator of the spec -> kernel for quantized tensors."""
 
@@ -257,20 +264,3 @@ def shown(self: Tensor, prefix: str) -> tuple[Tensor, list[str]]:
     if self.meta.device is not cpu:
         notes.insert(0, f"device='{self.meta.device}'")
     return dequantize(moved(self, cpu)), notes
-
-
-def register() -> None:
-    """Declare and register the operators."""
-    REGISTRY.define_missing([*DENSE, *QUANTIZED])
-    strided = {schema[: schema.index("(")]: function for schema, function in DENSE.items()}
-    quantized = {schema[: schema.index("(")]: function for schema, function in QUANTIZED.items()}
-    for kernels, backend in ((strided, ""), ({**quantized, **KERNELS, **ON_DEVICES}, "Quantized")):
-        for name, function in kernels.items():
-            REGISTRY.register(name, f"{backend}CPU", function)
-            on_cuda = function if name in ON_DEVICES else on_host(name, write_back)
-            REGISTRY.register(name, f"{backend}CUDA", on_cuda)
-    hooks.dispatched["quantized clone"] = clone
-    hooks.dispatched["quantized shown"] = shown
-
-
-register()

@@ -89,7 +89,7 @@ def getitem_of_any(self: Tensor, index: Any) -> Tensor:
     items = basic_items(index)
     if items is not None:
         return basic_view(self, items)
-    if self.meta.device is not cpu:
+    if self.meta.device is not cpu or self.meta.dtype.quantized:
         return hooks.dispatched["__getitem__"](self, index)  # type: ignore[no-any-return]
     return hooks.advanced_getitem(self, index)
 
@@ -134,7 +134,10 @@ def setitem_of_any(self: Tensor, index: Any, value: Any) -> None:
         raise TypeError(f"can't assign a {type(value).__name__} to a tensor of {self.meta.dtype}")
     items = basic_items(index)
     if items is None:
-        hooks.advanced_setitem(self, index, value)
+        if self.meta.dtype.quantized:
+            hooks.dispatched["__setitem__"](self, index, value)
+        else:
+            hooks.advanced_setitem(self, index, value)
         return
     view = basic_view(self, items)
     hooks.assign(view, without_leading_ones(value, view.meta.ndim) if isinstance(value, Tensor) else value)

@@ -44,10 +44,8 @@ def prelu(part: Part, self: Tensor, weight: Tensor) -> Tensor:
     and for another number of weights."""
     own, given = self.meta, weight.meta
     if own.dtype is not given.dtype:
-        raise RuntimeError(
-            f"prelu(): prelu: Type promoting not supported. Got {UPSTREAM_NAMES[own.dtype.name]} and "
-            f"{UPSTREAM_NAMES[given.dtype.name]}"
-        )
+        mine, its = (UPSTREAM_NAMES.get(dtype.name, dtype.name) for dtype in (own.dtype, given.dtype))
+        raise RuntimeError(f"prelu(): prelu: Type promoting not supported. Got {mine} and {its}")
     if given.numel != 1:
         if not own.ndim:
             raise RuntimeError("prelu(): Not allow zero-dim input tensor.")
