@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from importlib import import_module
 from typing import Any
 
@@ -14,9 +15,15 @@ METHODS = (
 )
 
 
+@cache
+def _function(name: str) -> Callable[[Tensor], Any]:
+    found: Callable[[Tensor], Any] = getattr(import_module("..quantized.functions", __package__), name)
+    return found
+
+
 def _later(name: str) -> Callable[..., Any]:
     def method(self: Tensor) -> Any:
-        return getattr(import_module("..quantized.functions", __package__), name)(self)
+        return _function(name)(self)
 
     method.__name__ = name
     method.__qualname__ = f"Tensor.{name}"

@@ -26,10 +26,12 @@ class Storage:
     `pointer` is the address (0 when there are no bytes), `pool` the free list that the block goes back to (None
     when `allocator` or `deleter` has to be asked), `owner` an object kept alive as long as the storage or the Lent that
     exports share, `version` the counter that in-place operators raise. `resizable` is None once arrays lie over it.
+    `quantizer` is there for quantized tensors only.
     """
 
     __slots__ = (
-        "__weakref__", "_nbytes", "_pointer", "allocator", "deleter", "device", "owner", "pool", "resizable", "version",
+        "__weakref__", "_nbytes", "_pointer", "allocator", "deleter", "device", "owner", "pool", "quantizer",
+        "resizable", "version",
     )  # fmt: skip
 
     pointer: int

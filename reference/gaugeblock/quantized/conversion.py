@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import inf
 from struct import Struct
 from typing import Any
@@ -12,6 +13,7 @@ from ..core.dtype import DType, float32, float64
 from ..core.errors import check_int
 from ..core.promotion import UPSTREAM_NAMES
 from ..core.quantized_dtype import INTEGERS, QUANTIZED_DTYPES, QuantizedDType, qint32
+from ..kernels.bound_call import Fresh
 from ..kernels.conversion import Immediate
 from ..kernels.pointwise import Launch
 from ..operators.launch import element_launch
@@ -24,6 +26,8 @@ from .quantizer import (
     PerTensor,
     data_of,
     empty_quantized,
+    integer_meta,
+    quantized_from,
     quantizer_of,
 )
 
@@ -38,11 +42,41 @@ def quantize_per_tensor(self: Tensor, scale: float, zero_point: int, dtype: Quan
     `dtype` cannot hold.
     """
     check_input("quantize_per_tensor", self, dtype)
+    inverse = _inverse(scale)
+    if not dtype.lowest <= zero_point <= dtype.highest:
+        check_zero_point("quantize_per_tensor", zero_point, dtype)
+    meta, run = recalled(self.meta.plans, ("quantized", dtype), _quantizing, self.meta, dtype)
+    return quantized_from(run(self, inverse, float(zero_point)), meta, PerTensor(scale, zero_point))
+
+
+@lru_cache
+def _inverse(scale: float) -> float:
+    """Return the reciprocal of a scale in float32. Raises RuntimeError unless the scale is positive and finite."""
     check_scale("quantize_per_tensor", scale)
-    check_zero_point("quantize_per_tensor", zero_point, dtype)
-    made = empty_quantized(like_meta(self.meta, dtype), PerTensor(scale, zero_point))
-    fill_per_tensor(made, self, scale, zero_point)
-    return made
+    return reciprocal(scale)
+
+
+def _quantizing(meta: TensorMeta, dtype: QuantizedDType) -> tuple[TensorMeta, Callable[..., Tensor]]:
+    """Return the meta of a tensor quantized from `meta`, and the call that makes its integers of the tensor, the
+    reciprocal of the scale and the zero point."""
+    made = like_meta(meta, dtype)
+    return made, _into_new(integer_meta(made), _per_tensor_launch(made, integer_meta(made), meta))
+
+
+def _into_new(result: TensorMeta, launch: Launch | None) -> Callable[..., Tensor]:
+    """Return the call that runs a launch, if there is one, into a new tensor."""
+    if launch is None:
+        return lambda *_: new_like(result)
+    kernel, tail = launch.call()
+    fresh = Fresh(kernel, (result,), tail)
+    run = fresh.native()
+
+    def call(*values: Any) -> Tensor:
+        found = run(*values)
+        made: Tensor = fresh(*values) if found is None else found
+        return made
+
+    return call
 
 
 def fill_per_tensor(out: Tensor, values: Tensor, scale: float, zero_point: int) -> None:
@@ -118,15 +152,10 @@ def _parameter(values: np.ndarray[Any, Any], dtype: DType, out: Tensor, quantize
 def dequantize(self: Tensor) -> Tensor:
     """The numbers that the elements stand for, as float32."""
     quantizer = quantizer_of(self)
-    result = new_like(like_meta(self.meta, float32))
-    data = data_of(self)
     if isinstance(quantizer, PerTensor):
-        plain = quantizer.zero_point == 0
-        key = ("dequantize", plain)
-        launch = recalled(self.meta.plans, key, _dequantize_launch, result.meta, data.meta, plain)
-        if launch is not None:
-            launch.run([result.pointer, data.pointer, quantizer.zero_point, quantizer.scale])
-        return result
+        run = recalled(self.meta.plans, ("dequantize", quantizer.zero_point == 0), _dequantizing, self.meta, quantizer)
+        return run(self, float(quantizer.zero_point), quantizer.scale)
+    result, data = new_like(like_meta(self.meta, float32)), data_of(self)
     zero_point = _parameter(quantizer.zero_points, float32, self, quantizer)
     scale = _parameter(quantizer.scales, float64, self, quantizer)
     launch = element_launch("dequantize.channel", result.meta, [data.meta, zero_point.meta, scale.meta], float32)
@@ -135,22 +164,26 @@ def dequantize(self: Tensor) -> Tensor:
     return result
 
 
-def _dequantize_launch(result: TensorMeta, data: TensorMeta, plain: bool) -> Launch | None:
-    """Return the launch. Without a zero point, float32 holds the rounded integers of qint32 too."""
-    if INTEGERS[data.dtype] is qint32 and not plain:
-        return element_launch("dequantize.wide", result, [data, Immediate(float64), NUMBER], float32)
-    return element_launch("dequantize", result, [data, NUMBER, NUMBER], float32)
+def _dequantizing(meta: TensorMeta, quantizer: PerTensor) -> Callable[..., Tensor]:
+    """Return the call of a tensor, a zero point and a scale. Without a zero point, float32 holds the rounded integers
+    of qint32 too."""
+    result, data = like_meta(meta, float32), integer_meta(meta)
+    if meta.dtype is qint32 and quantizer.zero_point:
+        launch = element_launch("dequantize.wide", result, [data, Immediate(float64), NUMBER], float32)
+    else:
+        launch = element_launch("dequantize", result, [data, NUMBER, NUMBER], float32)
+    return _into_new(result, launch)
 
 
 def int_repr(self: Tensor) -> Tensor:
     """A copy of the integers that are stored: int8 for qint8, uint8 for quint8, int32 for qint32."""
-    data = data_of(self)
-    result = new_like(like_meta(self.meta, data.meta.dtype))
-    integers = data.meta.dtype
-    launch = recalled(self.meta.plans, "int_repr", element_launch, "identity", result.meta, [data.meta], integers)
-    if launch is not None:
-        launch.run([result.pointer, data.pointer])
-    return result
+    return recalled(self.meta.plans, "int_repr", _copying_integers, self.meta)(self)
+
+
+def _copying_integers(meta: TensorMeta) -> Callable[..., Tensor]:
+    data = integer_meta(meta)
+    result = like_meta(meta, data.dtype)
+    return _into_new(result, element_launch("identity", result, [data], data.dtype))
 
 
 def make_per_tensor(self: Tensor, scale: float, zero_point: int) -> Tensor:

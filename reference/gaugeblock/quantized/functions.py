@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from ..core.dtype import DType, float32
 from ..core.errors import check_int, type_error
-from ..dispatch.dispatcher import REGISTRY, call
+from ..dispatch.dispatcher import REGISTRY, call, call_on
+from ..dispatch.operator import Operator
 from ..operators.invoke import apply
 from ..tensor.tensor import Tensor
 from . import registration as _registration  # noqa: F401  it declares the operators
@@ -30,7 +31,7 @@ def quantize_per_tensor(input: Any, scale: Any, zero_point: Any, dtype: Any) -> 
             return _quantize_each(input, scale, zero_point, dtype)
         _check("quantize_per_tensor", input=input)
         scale, zero_point = _scale("quantize_per_tensor", scale), _zero_point("quantize_per_tensor", zero_point)
-    return call(_QUANTIZE, _detached(input), scale, zero_point, _dtype("quantize_per_tensor", dtype))
+    return call_on(_QUANTIZE, _detached(input), scale, zero_point, _dtype("quantize_per_tensor", dtype))
 
 
 def _quantize_each(tensors: Any, scales: Any, zero_points: Any, dtype: Any) -> tuple[Any, ...]:
@@ -62,7 +63,7 @@ def dequantize(input: Any) -> Any:
     _check("dequantize", tensor=input)
     if not input.meta.dtype.quantized:
         return apply("to.dtype", input, float32)
-    return call(_DEQUANTIZE, input)
+    return call_on(_DEQUANTIZE, input)
 
 
 def make_per_tensor(input: Any, scale: Any, zero_point: Any) -> Any:
@@ -81,7 +82,12 @@ def make_per_channel(input: Any, scale: Any, zero_point: Any, axis: Any) -> Any:
 
 def _asked(name: str, input: Any) -> Any:
     _check(name, input=input)
-    return call(REGISTRY.find(name), input)
+    return call_on(_operator(name), input)
+
+
+@cache
+def _operator(name: str) -> Operator:
+    return REGISTRY.find(name)
 
 
 def _check(operator: str, **tensors: Any) -> None:

@@ -14,8 +14,8 @@ from ..core.dtype import int64
 from ..core.quantized_dtype import QScheme, QuantizedDType, per_channel_affine, per_tensor_affine
 from ..memory.storage import Storage, allocate_storage, read_device, write_device
 from ..tensor.array_view import array_of
-from ..tensor.tensor import Tensor, empty_tensor, make_tensor
-from ..tensor.tensor_meta import TensorMeta, extent, meta_of
+from ..tensor.tensor import Tensor, empty_tensor, make_tensor, new_like
+from ..tensor.tensor_meta import TensorMeta, extent, meta_of, recalled
 
 
 class PerTensor(NamedTuple):
@@ -86,7 +86,7 @@ Quantizer = PerTensor | PerChannel | Mixed
 class QuantizedStorage(Storage):
     """A storage with the quantizer of the tensors on it."""
 
-    __slots__ = ("quantizer",)
+    __slots__ = ()
 
     quantizer: PerTensor | PerChannel
 
@@ -117,7 +117,26 @@ def quantized_storage(nbytes: int, quantizer: PerTensor | PerChannel, device: De
 
 def empty_quantized(meta: TensorMeta, quantizer: PerTensor | PerChannel) -> Tensor:
     """A fresh quantized tensor of a dense meta, contents undefined."""
-    return make_tensor(meta, quantized_storage(meta.nbytes, quantizer, meta.device), 0, None)
+    return quantized_from(new_like(integer_meta(meta)), meta, quantizer)
+
+
+def quantized_from(integers: Tensor, meta: TensorMeta, quantizer: PerTensor | PerChannel) -> Tensor:
+    """Return a fresh tensor of integers as the quantized tensor of `meta`, on the same storage."""
+    storage = integers.storage_impl
+    storage.__class__ = QuantizedStorage
+    storage.quantizer = quantizer  # type: ignore[attr-defined]
+    integers._meta = meta
+    return integers
+
+
+def integer_meta(meta: TensorMeta) -> TensorMeta:
+    """Return the meta of the integers of a quantized tensor."""
+    return recalled(meta.plans, "integers", _integer_meta, meta)
+
+
+def _integer_meta(meta: TensorMeta) -> TensorMeta:
+    assert isinstance(meta.dtype, QuantizedDType)
+    return meta_of(meta.sizes, meta.strides, meta.dtype.integers, meta.device)
 
 
 def own_quantizer(tensor: Tensor) -> PerTensor | PerChannel:
@@ -154,7 +173,4 @@ def _without_axis(own: PerChannel, channels: np.ndarray[Any, Any], meta: TensorM
 
 def data_of(tensor: Tensor) -> Tensor:
     """The integers of a quantized tensor, on its memory."""
-    meta = tensor.meta
-    assert isinstance(meta.dtype, QuantizedDType)
-    integers = meta_of(meta.sizes, meta.strides, meta.dtype.integers, meta.device)
-    return make_tensor(integers, tensor.storage_impl, tensor.offset, None)
+    return make_tensor(integer_meta(tensor.meta), tensor.storage_impl, tensor.offset, None)
