@@ -11,8 +11,9 @@ from .matrix import BROKEN, HELD
 from .record import FILE, Record, load, printable
 
 FOLDER = Path("reports/scoreboard")
-_HEAD = """| backend | version | budget | hold | hold in part | known not to hold | broken otherwise | skipped by name |
-| --- | --- | --- | --- | --- | --- | --- | --- |"""
+_HEAD = """\
+| backend | version | budget | asked | hold | hold in part | known not to hold | broken otherwise | skipped by name |
+| --- | --- | --- | --- | --- | --- | --- | --- | --- |"""
 
 
 def read(folder: Path) -> list[Record]:
@@ -33,7 +34,8 @@ def table(records: Sequence[Record]) -> str:
 def _row(record: Record) -> str:
     environment, counts = record["environment"], _statuses(record)
     broken = sum(counts[status] for status in BROKEN)
-    figures = (_held(counts) - counts["partial"], counts["partial"], counts["xfailed"], broken, counts["skipped"])
+    asked = sum(counts.values())
+    figures = (asked, _held(counts) - counts["partial"], counts["partial"], counts["xfailed"], broken, counts["skipped"])
     names = [str(printable(environment[field])).replace("|", r"\|") for field in ("name", "version", "budget")]
     if (kind := str(printable(environment["device"])).partition(":")[0].lower()) != "cpu":
         names[0] += f" on {kind}"

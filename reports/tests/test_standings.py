@@ -37,6 +37,6 @@ def test_a_row_counts_every_status(capsys: pytest.CaptureFixture[str], tmp_path:
     statuses = ("passed", "passed", "xfailed", "failed", "crashed", "skipped")
     rows = [row(f"views/a-{k}", status=status) for k, status in enumerate(statuses)]
     made = run(*rows, name="odd|name", version="1", budget="quick")
-    assert table([made]).splitlines()[2] == "| odd\\|name | 1 | quick | 2 | 0 | 1 | 2 | 1 |"
+    assert table([made]).splitlines()[2] == "| odd\\|name | 1 | quick | 6 | 2 | 0 | 1 | 2 | 1 |"
     made["environment"]["device"] = "cuda:0"
-    assert table([made]).splitlines()[2] == "| odd\\|name on cuda | 1 | quick | 2 | 0 | 1 | 2 | 1 |"
+    assert table([made]).splitlines()[2] == "| odd\\|name on cuda | 1 | quick | 6 | 2 | 0 | 1 | 2 | 1 |"
