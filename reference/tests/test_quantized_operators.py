@@ -54,6 +54,14 @@ def test_numbers_are_quantized_as_the_tensor_is() -> None:
         F.prelu(q, gb.tensor([0.5]))
 
 
+def test_large_integers_are_kept() -> None:
+    q = gb._make_per_tensor_quantized_tensor(gb.tensor([2**30 + 1, -(2**30) - 1, 5], dtype=gb.int32), 0.5, 0)
+    assert told(q.relu()) == ([2**30 + 1, 0, 5], 0.5, 0)
+    assert told(q.clamp(max=4.0)) == ([8, -(2**30) - 1, 5], 0.5, 0)
+    assert told(q.max()) == (2**30 + 1, 0.5, 0)
+    assert told(F.max_pool1d(q.view(1, 3), 2)) == ([[2**30 + 1]], 0.5, 0)
+
+
 def test_results_from_0_to_1_bring_their_quantizer() -> None:
     q = matrix()
     assert told(q.sigmoid()) == ([[144, 82, 241], [128, 255, 82]], 1 / 256, 0)

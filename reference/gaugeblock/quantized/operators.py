@@ -11,7 +11,7 @@ from typing import Any
 
 from gaugeblock_spec.schema import parse
 
-from ..core.dtype import float32
+from ..core.dtype import float32, float64
 from ..core.quantized_dtype import QuantizedDType, qint8, qint32, quint8
 from ..operators.invoke import apply
 from ..operators.rows import rows
@@ -39,16 +39,22 @@ MOVING = """
 """.split()
 """Operators that take elements, or the greatest of them, as they are."""
 ROUNDED = """
-    relu clamp clamp_min clamp_max hardtanh relu6 threshold gelu leaky_relu _prelu_kernel
-    mean mean.dim std std.dim std.correction max_pool1d max_pool2d max_pool3d
+    threshold gelu leaky_relu _prelu_kernel mean mean.dim std std.dim std.correction
 """.split()
 """Operators whose results are quantized as the tensor is."""
+BOUNDED: dict[str, Callable[..., tuple[Any, Any]]] = {
+    "relu": lambda: (0, None), "relu6": lambda: (0, 6), "hardtanh": lambda min_val=-1, max_val=1: (min_val, max_val),
+    "clamp": lambda min=None, max=None: (min, max), "clamp_min": lambda min: (min, None),
+    "clamp_max": lambda max: (None, max),
+}  # fmt: skip
+"""Operators that keep elements within bounds -> the bounds of their arguments."""
 AVERAGING = """
     avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d upsample_bilinear2d
     upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d
-    _upsample_nearest_exact3d
+    _upsample_nearest_exact3d max_pool1d max_pool2d max_pool3d
 """.split()
-"""Operators whose results are averages, which are taken of the integers and rounded to the nearest, half to even."""
+"""Operators whose results are averages or extremes of neighbours. They are taken of the integers, as floating numbers,
+and rounded to the nearest, half to even."""
 SCATTERING = {
     "select_scatter": "select.int", "slice_scatter": "slice.Tensor", "diagonal_scatter": "diagonal",
     "as_strided_scatter": "as_strided",
@@ -92,8 +98,26 @@ def filling(name: str, filled: str) -> Kernel:
         quantizer, dtype = per_tensor_quantizer(name, self), self.meta.dtype
         assert isinstance(dtype, QuantizedDType)
         given = {**defaults, **dict(zip(names, args, strict=False)), **kwargs}
-        given[filled] = int_repr(quantized(as_tensor([given[filled]], float32), dtype, quantizer)).item()  # type: ignore[attr-defined]
+        given[filled] = integer_of(given[filled], dtype, quantizer)
         return make_per_tensor(apply(name, int_repr(self), *[given[one] for one in names]), *quantizer)
+
+    return kernel
+
+
+def integer_of(number: Any, dtype: QuantizedDType, quantizer: PerTensor) -> int:
+    """Return the integer that stands for a number."""
+    found: int = int_repr(quantized(as_tensor([number], float32), dtype, quantizer)).item()  # type: ignore[attr-defined]
+    return found
+
+
+def bounded(name: str, bounds: Callable[..., tuple[Any, Any]]) -> Kernel:
+    """Return the kernel that keeps the integers within those of the bounds."""
+
+    def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        quantizer, dtype = per_tensor_quantizer(name, self), self.meta.dtype
+        assert isinstance(dtype, QuantizedDType)
+        limits = [None if one is None else integer_of(one, dtype, quantizer) for one in bounds(*args, **kwargs)]
+        return make_per_tensor(apply("clamp", int_repr(self), *limits), *quantizer)
 
     return kernel
 
@@ -118,7 +142,8 @@ def on_average(name: str) -> Kernel:
         quantizer = per_tensor_quantizer(name, self)
         integers, dtype = int_repr(self), self.meta.dtype
         assert isinstance(dtype, QuantizedDType)
-        beyond = apply("sub.Scalar", apply("to.dtype", integers, float32), quantizer.zero_point)
+        wide = float64 if dtype is qint32 else float32
+        beyond = apply("sub.Scalar", apply("to.dtype", integers, wide), quantizer.zero_point)
         average = apply("add.Scalar", apply(name, beyond, *args, **kwargs), quantizer.zero_point)
         held = apply("clamp", apply("round", average), dtype.lowest, dtype.highest)
         return make_per_tensor(apply("to.dtype", held, integers.meta.dtype), *quantizer)
@@ -233,6 +258,7 @@ def fresh() -> dict[str, Kernel]:
         **{name: on_integers(name) for name in MOVING},
         **{name: filling(name, filled) for name, filled in FILLING.items()},
         **{name: on_numbers(name) for name in ROUNDED},
+        **{name: bounded(name, bounds) for name, bounds in BOUNDED.items()},
         **{name: on_numbers(name, quantizers) for name, quantizers in BRINGING.items()},
         **{name: on_average(name) for name in AVERAGING},
         **{name: compared(name) for name in COMPARING},
@@ -245,6 +271,6 @@ def fresh() -> dict[str, Kernel]:
 def kernels() -> dict[str, Kernel]:
     """Return operator -> kernel, with the in-place forms of those whose results the tensor can hold."""
     made = fresh()
-    written = [name for name in ("masked_fill.Tensor", *FILLING, *ROUNDED) if rows()[name].inplace_name]
+    written = [name for name in ("masked_fill.Tensor", *FILLING, *ROUNDED, *BOUNDED) if rows()[name].inplace_name]
     inplace_forms = {str(rows()[name].inplace_name): inplace(made[name]) for name in written}
     return {**made, **inplace_forms, "fill_.Tensor": fill_, "index_put_": index_put_}
