@@ -34,8 +34,8 @@ def table(records: Sequence[Record]) -> str:
 def _row(record: Record) -> str:
     environment, counts = record["environment"], _statuses(record)
     broken = sum(counts[status] for status in BROKEN)
-    asked = sum(counts.values())
-    figures = (asked, _held(counts) - counts["partial"], counts["partial"], counts["xfailed"], broken, counts["skipped"])
+    whole = _held(counts) - counts["partial"]
+    figures = (counts.total(), whole, counts["partial"], counts["xfailed"], broken, counts["skipped"])
     names = [str(printable(environment[field])).replace("|", r"\|") for field in ("name", "version", "budget")]
     if (kind := str(printable(environment["device"])).partition(":")[0].lower()) != "cpu":
         names[0] += f" on {kind}"

@@ -1,7 +1,7 @@
 """Kernels of distances between rows: of all rows of two matrices, and of all pairs of rows of one.
 
     distances(out_ptr, left_ptr, panels_ptr, columns, count, work, ndim, sizes..., strides of the three...) -> None
-    pair_distances(out_ptr, rows_ptr, p, rows, columns, 1, pairs, strides of the two) -> None
+    pair_distances(out_ptr, rows_ptr, rows_ptr, p, rows, columns, work, 1, (rows + 1) // 2, 0, 0, 1) -> None
 
 Strides are in bytes. The first is Euclidean. Dimension 0 are the rows of the left matrix, whose elements are adjacent,
 as are those of the result; the others are those of a batch. Rows of the right matrix lie in panels, `panel` of them
@@ -9,9 +9,10 @@ each: all first elements, all second ones and so on, the last panel filled up. `
 block of the result is BLOCK rows by a panel, so that elements that were loaded serve several distances. Sums of CHUNK
 squares are added up, for the sake of accuracy.
 
-The second goes through the pairs of the first row with the second, with the third, and so on. Rows and distances are
-contiguous, of float32 or float64; the strides are not looked at. What the differences of two rows come to is added up
-in float64, in several lanes.
+The second goes through the pairs of a row with those behind it, and then of the row as far from the end, so that all
+these steps, which threads share, are of the same work, that of `work` elements. Strides tell the number of the first
+step. Rows and distances are contiguous, of float32 or float64. What the differences of two rows come to is added up in
+float64, in several lanes.
 """
 
 from __future__ import annotations
@@ -165,14 +166,14 @@ def pair_distances_kernel(dtype: DType, order: str) -> Builtin:
     """Return the builtin for a dtype and a name of ORDERS; memoised."""
     level = current_level()
     row = compiler().load(f"pair distances {dtype.name} {order} {level.name}", lambda: _pairs_text(dtype, order, level))
-    return rows_builtin("pair_distances", Signature(1, "mdii"), row, [dtype.itemsize] * 2, 1)
+    return rows_builtin("pair_distances", Signature(1, "mmdiii"), row, [dtype.itemsize] * 3, 0, weighted=True)
 
 
 def _pairs_text(dtype: DType, order: str, level: Level) -> str:
     """LLVM IR of the row function, named @NAME."""
     code, type, size = Emitter(1, "x", Declarations(level.vector_bytes)), SCALAR_TYPES[dtype], dtype.itemsize
     add, join, finish = ORDERS[order]
-    out, first = (code.load("ptr", code.slot("%pointers", k)) for k in range(2))
+    out, first, counted = (code.load("ptr", code.slot("%pointers", k)) for k in range(3))
     power = code.load("double", "%numbers")
     rows, columns = (code.load("i64", code.slot("%numbers", k)) for k in (1, 2))
     lanes = max(1, level.vector_bytes // size)
@@ -224,11 +225,17 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
                 loop.following = [added(loop.values[0], masked, one, other)]
             return loop.results[0]
 
-    with code.carry(0, rows, 1, [("ptr", first), ("ptr", out)]) as each:
-        one, target = each.values
-        following = code.move(one, nbytes)
-        left = code.register(f"sub i64 {rows}, {each.index}")
-        with code.carry(1, left, 1, [("ptr", following), ("ptr", target)]) as pair:
+    addresses = [code.register(f"ptrtoint ptr {pointer} to i64") for pointer in (counted, first)]
+    begin = code.register(f"sub i64 {addresses[0]}, {addresses[1]}")
+    end = code.register(f"add i64 {begin}, %n")
+    last_row = code.register(f"sub i64 {rows}, 1")
+
+    def row_pairs(row: str) -> None:
+        one, following = code.at(first, row, nbytes), code.register(f"add i64 {row}, 1")
+        before = code.register(f"mul i64 {row}, {code.register(f'sub i64 {rows}, {following}')}")
+        triangle = code.register(f"lshr i64 {code.register(f'mul i64 {row}, {following}')}, 1")
+        start = code.at(out, code.register(f"add i64 {before}, {triangle}"), size)
+        with code.carry(following, rows, 1, [("ptr", code.move(one, nbytes)), ("ptr", start)]) as pair:
             other, place = pair.values
             total = summed(one, other)
             width = lanes
@@ -248,5 +255,10 @@ def _pairs_text(dtype: DType, order: str, level: Level) -> str:
             found = value(cast(finish(distance, p), type))
             code.store(type.ir, found, place, size)
             pair.following = [code.move(other, nbytes), code.move(place, size)]
-        each.following = [following, pair.results[1]]
+
+    with code.loop(begin, end, 1) as step:
+        row_pairs(step)
+        opposite = code.register(f"sub i64 {last_row}, {step}")
+        with code.when(code.register(f"icmp sgt i64 {opposite}, {step}")):
+            row_pairs(opposite)
     return row_module(code, code.declarations, level.attributes)

@@ -155,7 +155,9 @@ def pdist(self: Tensor, p: float = 2.0) -> Tensor | Planned[Tensor]:
         order = {0.0: "0", 1.0: "1", 2.0: "2", inf: "inf"}.get(p, "p")
         loop = long_call(8 * pairs * columns, pair_distances_kernel(meta.dtype, order))
         source = plan.inputs[0] if meta.contiguous else plan.row_major(plan.inputs[0])
-        plan.kernel(loop, [plan.results[0], source], (float(p), rows, columns, 1, pairs, 0, 0))
+        steps = (rows + 1) // 2
+        tail = (float(p), rows, columns, max(1, rows * columns), 1, steps, 0, 0, 1)
+        plan.kernel(loop, [plan.results[0], source, source], tail)
     return plan.planned(self)
 
 
