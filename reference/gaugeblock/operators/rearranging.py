@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import chain
 
-from ..core import lazy_numpy as np
 from ..core.away import long_call
 from ..core.device import cpu
 from ..core.dtype import bool_, int32, int64
 from ..core.errors import INT64_MAX, wrap_dim
 from ..core.memory_format import contiguous_format
-from ..kernels.conversion import Immediate
+from ..iteration.tensor_iterator import TensorIterator
 from ..kernels.repeats import repeat_kernel, total_kernel
-from ..tensor.array_view import FEW
+from ..kernels.triangles import triangle_kernel
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, meta_like, meta_of
 from ..tensor.views import expand as expand_view
-from .arrays import Array, from_array
 from .composition import UNNOTED, Part, composite
 from .invoke import apply
 from .joining import joined_strides
 from .loop_plan import LoopPlan
 from .plan import Planned, plannable
-from .pointwise import formula_kernel
 from .registration import kernel
 
 TURNED = 3
@@ -151,9 +149,9 @@ def rot90(part: Part, self: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) ->
     return part("flip", self, (first, second)) if k % 4 else part("clone", self, memory_format=contiguous_format)
 
 
-def _register_triangle(name: str, kept: Callable[[int, int, int], Array]) -> None:
-    """Register tril or triu: a copy with zeros where the matrix that `kept` makes of rows, columns and the number of a
-    diagonal is false. Raises RuntimeError below 2-D."""
+def _register_triangle(name: str, lower: bool) -> None:
+    """Register tril or triu: a copy with zeros above or below a diagonal of each matrix. Raises RuntimeError below
+    2-D."""
 
     @kernel(name)
     @plannable
@@ -164,17 +162,22 @@ def _register_triangle(name: str, kept: Callable[[int, int, int], Array]) -> Non
         made = contiguous_meta(meta.sizes, meta.dtype, meta.device)
         if meta.device is not cpu or not meta.numel:
             return new_like(made)
+        plan = LoopPlan([meta], [made])
+        (source,), (result,), size = plan.inputs, plan.results, meta.dtype.itemsize
+        source = source if source.strides[-1] == size else plan.row_major(source)
         rows, columns = meta.sizes[-2:]
-        mask, plan = from_array(kept(rows, columns, diagonal), bool_), LoopPlan([meta], [made])
-        view = plan.constant(mask)
-        where = view._replace(sizes=meta.sizes, strides=(0,) * (meta.ndim - 2) + view.strides)
-        choose = formula_kernel("where", [bool_, meta.dtype, Immediate(meta.dtype)], meta.dtype, meta.dtype)
-        plan.loop(choose, plan.results, [where, *plan.inputs], [0])
-        return Planned.unrun(plan.fresh, (self,), plan.call if mask.meta.numel <= FEW else None, (self,))
+        nothing = (0,) * (meta.ndim - 2)
+        steps = [result.strides[:-2], source.strides[:-2], nothing, nothing]
+        matrices = TensorIterator.restrided(meta.sizes[:-2], steps, [meta.dtype] * 4)
+        laid = chain.from_iterable(zip((rows, columns * size, source.strides[-2], 1, 0), *matrices.dims, strict=True))
+        edge = max(-rows, min(columns, diagonal))
+        tail = columns, edge, columns, 1 + len(matrices.dims), *laid
+        plan.kernel(long_call(meta.numel, triangle_kernel(size, lower)), [result, source, source, source], tail)
+        return plan.planned(self)
 
 
-_register_triangle("tril", lambda rows, columns, diagonal: np.tri(rows, columns, diagonal, np.bool_))
-_register_triangle("triu", lambda rows, columns, diagonal: ~np.tri(rows, columns, diagonal - 1, np.bool_))
+_register_triangle("tril", lower=True)
+_register_triangle("triu", lower=False)
 
 
 def _ints(value: int | Sequence[int]) -> tuple[int, ...]:
