@@ -15,7 +15,7 @@ from typing import Any
 from ..core import lazy_numpy as np
 from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, uint8
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
@@ -36,6 +36,12 @@ from .registration import kernel
 
 HALF = (float16, bfloat16)
 GEMM = (float32, float64)
+
+
+EXACT = (int8, uint8, int16, int32)
+"""Dtypes whose products are added up in float64 without rounding, by BLAS."""
+MOST_EXACT = 1 << 21
+"""Number of products of 32 bits from which on float64 cannot hold every sum."""
 
 
 @plannable
@@ -184,6 +190,20 @@ def _is_small(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> bool:
     return plain and left.ndim >= right.ndim and left.ndim <= 2 and 0 < min(sizes) <= max(sizes) <= FEW
 
 
+def _product_of_integers(left: Array, right: Array) -> Array:
+    """Return the product as int64; its low bits are right. The halves of int32 are multiplied by themselves, but for
+    the upper ones, whose product has no bit that stays."""
+    if left.dtype.itemsize < 4:
+        exact: Array = np.matmul(left.astype(np.float64), right.astype(np.float64)).astype(np.int64)
+        return exact
+    (low, high), (other_low, other_high) = (
+        [half.astype(np.float64) for half in (one & 0xFFFF, one >> 16)] for one in (left, right)
+    )
+    across = np.matmul(low, other_high) + np.matmul(high, other_low)
+    found: Array = np.matmul(low, other_low).astype(np.int64) + (across.astype(np.int64) << 16)
+    return found
+
+
 def _by_numpy(left: TensorMeta, right: TensorMeta, out: TensorMeta, few: bool) -> Callable[..., None]:
     """Return the kernel that multiplies by NumPy: it takes the addresses of the result and the operands."""
     dtype = left.dtype
@@ -195,6 +215,8 @@ def _by_numpy(left: TensorMeta, right: TensorMeta, out: TensorMeta, few: bool) -
                 one.dot(other, target)
             elif dtype in HALF:
                 target[...] = np.matmul(widened(one, dtype), widened(other, dtype))
+            elif dtype in EXACT and one.shape[-1] < MOST_EXACT:
+                target[...] = _product_of_integers(one, other)
             elif target.ndim:
                 np.matmul(one, other, out=target)
             else:
