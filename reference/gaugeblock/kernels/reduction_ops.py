@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..core.dtype import DType
+from ..core.dtype import DType, uint8
 from . import approximation
 from .body import components, rebuild
 from .compiler import named
@@ -261,6 +261,18 @@ def _truth(x: Value) -> Expr:
 def truth_reduction(every: bool) -> Reduction:
     """Return whether all (every) or any elements are nonzero."""
     return _chosen(constant(every, BOOL), operator.and_ if every else operator.or_, _truth)
+
+
+@named
+def byte_truth_reduction(every: bool) -> Reduction:
+    """Return whether all (every) or any elements of uint8 are nonzero, by their minimum or by all bits together, which
+    are vectors of bytes and not of bits."""
+    type = SCALAR_TYPES[uint8]
+    start, choose = (highest(type), minimum) if every else (constant(0, type), operator.or_)
+    return _one_phase(
+        (start,), lambda state, x: (choose(state[0], real_expr(x)),), lambda a, b: (choose(a[0], b[0]),),
+        lambda state, context: (state[0] != 0,),
+    )  # fmt: skip
 
 
 @named

@@ -223,8 +223,10 @@ def nanmean(part: Part, self: Tensor, dim: Dim = None, keepdim: bool = False, *,
 def _truth(name: str, self: Tensor, dims: Dims, keepdim: bool) -> Planned[Tensor]:
     check_few_dims(name, self.meta.ndim)
     own = self.meta.dtype
-    result = uint8 if own is uint8 else bool_
-    return planned_reduction(name, reduction_ops.truth_reduction(name == "all"), self, dims, keepdim, own, result)
+    result, every = uint8 if own is uint8 else bool_, name == "all"
+    if own.itemsize == 1 and own.kind < 2:
+        return planned_reduction(name, reduction_ops.byte_truth_reduction(every), self, dims, keepdim, uint8, result)
+    return planned_reduction(name, reduction_ops.truth_reduction(every), self, dims, keepdim, own, result)
 
 
 def _register_truth(name: str) -> None:
@@ -325,7 +327,8 @@ for _name in ("var", "std", "var_mean", "std_mean"):
 
 def _extreme(name: str, self: Tensor, dims: Dims, keepdim: bool, largest: bool) -> Planned[Tensor]:
     own = self.meta.dtype
-    return planned_reduction(name, reduction_ops.extreme_reduction(own, largest), self, dims, keepdim, own, own)
+    compute = uint8 if own is bool_ else own  # vectors of bytes, not of bits
+    return planned_reduction(name, reduction_ops.extreme_reduction(compute, largest), self, dims, keepdim, compute, own)
 
 
 def _register_extreme(word: str, over: str, place: str, largest: bool) -> None:
