@@ -1,4 +1,4 @@
-"""Products of integer matrices, which BLAS adds up in float64: every bit that stays is right."""
+"""Products of integer matrices and vectors: every bit that stays is right."""
 
 from __future__ import annotations
 
@@ -43,3 +43,13 @@ def test_batches() -> None:
     right = random.integers(-(2**31), 2**31 - 1, (3, 50, 60), np.int32)
     found = gb.bmm(gb.from_numpy(left), gb.from_numpy(right))
     assert found.tolist() == [wrapped(one, other) for one, other in zip(left, right, strict=True)]
+
+
+@given(st.sampled_from((*DTYPES, "int64")), st.integers(0, 2**32 - 1), st.booleans())
+def test_matrices_and_vectors(dtype: str, seed: int, turned: bool) -> None:
+    info, random = np.iinfo(dtype), np.random.default_rng(seed)
+    matrix = random.integers(info.min, info.max, (67, 66), dtype, endpoint=True)
+    long, short = (random.integers(info.min, info.max, size, dtype, endpoint=True) for size in (67, 66))
+    x = gb.from_numpy(matrix.T.copy()).t() if turned else gb.from_numpy(matrix)
+    assert (x @ gb.from_numpy(short)).tolist() == wrapped(matrix, short)
+    assert (gb.from_numpy(long) @ x).tolist() == wrapped(long, matrix)

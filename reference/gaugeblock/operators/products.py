@@ -15,12 +15,13 @@ from typing import Any
 from ..core import lazy_numpy as np
 from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, uint8
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int8, int16, int32, int64, uint8
 from ..core.promotion import UPSTREAM_NAMES
 from ..iteration.dimensions import INT32_MAX, broadcast_shapes
 from ..iteration.tensor_iterator import Number
 from ..kernels.bound_call import Fresh, Kernels
 from ..kernels.matrix_product import ONE_PRODUCT, PLAIN_ORDER, dot_product, gemm, gemv, lay
+from ..kernels.reduction_ops import sum_reduction
 from ..tensor.array_view import FEW, array_at
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor
@@ -32,6 +33,7 @@ from .loop_plan import LoopPlan
 from .operand_checks import check_implemented
 from .plan import Planned, plannable
 from .pointwise import formula_kernel
+from .reductions import plan_reduction
 from .registration import kernel
 
 HALF = (float16, bfloat16)
@@ -65,6 +67,10 @@ def _product(left: TensorMeta, right: TensorMeta, sizes: tuple[int, ...], addend
     if found is None and dtype in GEMM and not few and max(left.numel, right.numel) <= MOST_PACKED:
         metas = [contiguous_meta(one.sizes, dtype) for one in metas]
         found = _by_blas(metas[0], metas[1], made)
+    if found is None and addend is None and not few:
+        wider = _of_halves(left, right, made) if dtype in HALF else _of_integers(left, right, made)
+        if wider is not None:
+            return wider
     kernel = found or Fresh(_by_numpy(metas[0], metas[1], made, few), (made,), ())
     if addend is None and metas == [left, right]:
         return kernel
@@ -119,6 +125,38 @@ def _of_vectors(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh |
     if right.ndim > 1:
         kernel, tail = Kernels(((kernel, (0, 2, 1), (0, 0, 0), tail),), ()).native(), ()
     return Fresh(long_call(2.0 * max(left.numel, right.numel), kernel), (out,), tail)
+
+
+def _of_halves(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | None:
+    """Return the call that multiplies operands of half precision in float32; None if BLAS cannot take copies."""
+    wide = [contiguous_meta(one.sizes, float32) for one in (left, right, out)]
+    found = _by_blas(*wide)
+    if found is None:
+        return None
+    assert found.kernel is not None
+    plan = LoopPlan([left, right], [out])
+    operands = [plan.copy(plan.temporary(meta), view) for meta, view in zip(wide, plan.inputs, strict=False)]
+    result = plan.temporary(wide[2])
+    plan.kernel(found.kernel, [result, *operands], found.tail)
+    plan.copy(plan.results[0], result)
+    return plan.fresh
+
+
+def _of_integers(left: TensorMeta, right: TensorMeta, out: TensorMeta) -> Fresh | None:
+    """Return the call that adds up the products of a matrix and a vector, which wrap; None for other operands."""
+    dtype, dims = left.dtype, (left.ndim, right.ndim)
+    if dtype.kind != 1 or not left.numel or dims not in ((2, 1), (1, 2)):
+        return None
+    plan = LoopPlan([left, right], [out])
+    matrix, vector = plan.inputs if left.ndim == 2 else plan.inputs[::-1]
+    spread = vector.expanded(matrix.sizes) if left.ndim == 2 else vector.repeated(0, matrix.sizes[1])
+    products = contiguous_meta(matrix.sizes, dtype)
+    several = plan.temporary(products)
+    plan.loop(formula_kernel("mul", [dtype, dtype], dtype, dtype), [several], [matrix, spread])
+    total = plan_reduction("sum", sum_reduction(int64), products, (left.ndim - 1,), False, int64, (dtype,))
+    assert total.kernel is not None
+    plan.kernel(total.kernel, [plan.results[0], several], total.tail)
+    return plan.fresh
 
 
 def _step(vector: TensorMeta) -> int:
