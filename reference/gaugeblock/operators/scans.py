@@ -9,7 +9,7 @@ from typing import Any
 from ..core import lazy_numpy as np
 from ..core.away import long_call
 from ..core.device import cpu
-from ..core.dtype import DType, bool_, int64
+from ..core.dtype import DType, bfloat16, bool_, float16, float32, float64, int64
 from ..core.errors import wrap_dim
 from ..iteration.tensor_iterator import TensorIterator
 from ..kernels import scan
@@ -22,10 +22,12 @@ from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, m
 from .arguments import dtype_argument
 from .arrays import Array, planned_arrays
 from .invoke import result_type
+from .loop_plan import LoopPlan
 from .operand_checks import check_implemented
 from .plan import Planned, plannable, planned_fresh
 from .registration import kernel
 
+HALF = (float16, bfloat16)
 Dim = tuple[int, ...]
 """A size, and the strides of all operands in bytes."""
 
@@ -89,7 +91,22 @@ def _register_running(name: str, build: Any) -> None:
         own = self.meta.dtype
         compute = dtype_argument(name, dtype) or (int64 if own.kind < 2 else own)
         check_implemented(f"{name}_out_cpu", compute, compute is not bool_)
+        if own is compute and own in HALF and self.meta.device is cpu and self.meta.numel:
+            return _of_halves(name, build(float32), self, place)
         return planned_scan(name, build(compute), self, place, compute, compute)
+
+
+def _of_halves(name: str, phase: Phase, self: Tensor, dim: int) -> Planned[Tensor]:
+    """Plan a scan of half precision: vectors of elements are widened before it and rounded behind it."""
+    sizes, dtype = self.meta.sizes, self.meta.dtype
+    wide = _plan(name, phase, contiguous_meta(sizes, float32), dim, float32, (float64,))
+    plan = LoopPlan([self.meta], [contiguous_meta(sizes, dtype)])
+    given = plan.copy(plan.temporary(contiguous_meta(sizes, float32)), plan.inputs[0])
+    results = plan.temporary(wide.results[0])
+    assert wide.kernel is not None
+    plan.kernel(wide.kernel, [results, given], wide.tail)
+    plan.copy(plan.results[0], results)
+    return plan.planned(self)
 
 
 def _register_extreme(name: str) -> None:
