@@ -22,7 +22,7 @@ from ..memory.elements import read_element
 from ..tensor.reshaping import reshape
 from ..tensor.tensor import Tensor, make_tensor, new_like
 from ..tensor.tensor_meta import TensorMeta, contiguous_meta, default_strides, meta_of, recalled
-from .arrays import computed, values
+from .arrays import computed, filled, values
 from .composition import Part, composite
 from .fill import number_call
 from .invoke import apply
@@ -64,8 +64,21 @@ def runs(self: Tensor, inverse: bool, counts: bool, in_order: bool = False) -> R
     for what is not asked for. The elements are put in order first, unless they are taken `in_order`, as they are."""
     meta = self.meta
     check_implemented("unique", meta.dtype, not meta.dtype.is_complex and meta.dtype.computes)
+    if meta.dtype is bool_ and not in_order:
+        return _runs_of_truths(self, inverse, counts)
     values, many, places, lengths = _found(self, _runs_plan, inverse, counts, in_order)
     return _beginning(values, contiguous_meta((many,), meta.dtype)), places, lengths
+
+
+def _runs_of_truths(self: Tensor, inverse: bool, counts: bool) -> Runs:
+    """Return what `runs` does for bools, which are counted and not put in order."""
+    true: int = apply("count_nonzero", self).item()  # type: ignore[attr-defined]
+    found = [(value, many) for value, many in ((False, self.meta.numel - true), (True, true)) if many]
+    values, lengths = [value for value, _ in found], [many for _, many in found]
+    places = None
+    if inverse:
+        places = apply("to.dtype", self, int64) if len(found) == 2 else apply("zeros_like", self, dtype=int64)
+    return filled((len(found),), bool_, values), places, filled((len(found),), int64, lengths) if counts else None
 
 
 def part_runs(operator: str, self: Tensor, dim: int, inverse: bool, counts: bool, in_order: bool = False) -> Runs:
