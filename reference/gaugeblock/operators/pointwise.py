@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ..core.device import cpu, meta_device
-from ..core.dtype import DEFAULTS, FLOAT8, DType, bfloat16, bool_, float16, float32, float64
+from ..core.dtype import DEFAULTS, FLOAT8, DType, bfloat16, bool_, float16, float32, float64, int32, int64
 from ..core.promotion import UPSTREAM_NAMES, check_castable
 from ..iteration.dimensions import resize_output
 from ..iteration.overlap import check_no_partial_overlap
@@ -423,8 +423,10 @@ def _is_limited(call: Call) -> bool:
 
 def _is_decided(plan: Plan, call: Call) -> bool:
     """Return whether metas, classes of numbers and the default dtype decide all that the plan does: not the values of
-    numbers, but that they fit floating dtypes."""
+    numbers, but that they fit floating dtypes, and with them int32 and int64."""
     tensors = [one.meta for one in _operands(call) if isinstance(one, Tensor)]
     if plan.through_copy or any(one.lazy or one.has_autograd for one in tensors):
         return False
-    return plan.common.kind == 2 or not _is_limited(call)
+    numbers = [one for one in (*call.operands, *call.extras) if not isinstance(one, Tensor)]
+    whole = plan.common in (int32, int64) and all(type(one) is int for one in numbers)
+    return plan.common.kind == 2 or whole or not _is_limited(call)
