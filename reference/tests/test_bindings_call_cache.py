@@ -474,3 +474,21 @@ def test_an_optional_bool_may_be_left_out() -> None:
     assert len(entries(x, "stft.center")) == 1
     assert gb.stft(x, 8, window=window, onesided=False, return_complex=True).shape == (8, 17)
     assert all(gb.equal(first, one) for one in others)
+
+
+@pytest.mark.parametrize("dtype", [gb.int32, gb.int64], ids=str)
+def test_kept_calls_with_whole_numbers_refuse_what_the_first_would(dtype: gb.dtype) -> None:
+    x = gb.arange(4, dtype=dtype)
+    for _ in range(3):
+        assert (x**3).tolist() == [0, 1, 8, 27] and x.clamp(1, 2).tolist() == [1, 1, 2, 2]
+        assert x.addcmul(x, x, value=2).tolist() == [0, 3, 10, 21]
+    with pytest.raises(RuntimeError, match="negative integer powers"):
+        x**-1
+    assert x.clamp(0.5, 1).dtype is gb.float32
+    if dtype is gb.int32:
+        with pytest.raises(RuntimeError, match="overflow"):
+            x.clamp(0, 2**40)
+        with pytest.raises(RuntimeError, match="overflow"):
+            x.addcmul(x, x, value=2**40)
+    else:
+        assert x.clamp(2**40).tolist() == [2**40] * 4

@@ -415,6 +415,10 @@ def loop_of(
     return Loop(plan.launch, plan.meta, operands, _is_limited(call), default if varies else None)
 
 
+TAKES_ANY_INT = frozenset({"clamp", "clamp_min", "clamp_max", "where", "addcmul"})
+"""Formulas whose operators refuse no number that the dtype holds, as pow does negative exponents."""
+
+
 def _is_limited(call: Call) -> bool:
     """Return whether each number must fit the dtype that is computed in."""
     numbers = any(not isinstance(one, Tensor) for one in call.operands)
@@ -428,5 +432,5 @@ def _is_decided(plan: Plan, call: Call) -> bool:
     if plan.through_copy or any(one.lazy or one.has_autograd for one in tensors):
         return False
     numbers = [one for one in (*call.operands, *call.extras) if not isinstance(one, Tensor)]
-    whole = plan.common in (int32, int64) and all(type(one) is int for one in numbers)
+    whole = call.formula in TAKES_ANY_INT and plan.common in (int32, int64) and all(type(one) is int for one in numbers)
     return plan.common.kind == 2 or whole or not _is_limited(call)
