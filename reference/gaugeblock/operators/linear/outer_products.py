@@ -27,10 +27,11 @@ from ..complex_half import refuse_held_only
 from ..composition import Part, composite
 from ..invoke import apply, invoke, reshape
 from ..loop_plan import ROW_STEPS, LoopPlan
+from ..matrix_multiplication import HALF
 from ..operand_checks import check_fits, check_implemented, check_scalar_type
 from ..plan import Planned, plannable, planned_fresh
 from ..pointwise import formula_kernel
-from ..products import HALF, check_batches, scaled
+from ..products import check_batches, scaled
 
 LONG, FEW = 256, 8
 """Elements of a row from which it is worth a loop of its own, and rows from which it pays to make longer ones."""

@@ -11,8 +11,9 @@ from ...tensor.blocked_tensor import BlockedTensor
 from ...tensor.tensor import Tensor
 from ..composition import Part, composite
 from ..invoke import apply, expand
+from ..matrix_multiplication import HALF
 from ..operand_checks import check_implemented
-from ..products import HALF, scaled_call
+from ..products import scaled_call
 
 
 @composite
