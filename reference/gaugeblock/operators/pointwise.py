@@ -416,7 +416,7 @@ def loop_of(
 
 
 TAKES_ANY_INT = frozenset({"clamp", "clamp_min", "clamp_max", "where", "addcmul"})
-"""Formulas whose operators refuse no number that the dtype holds, as pow does negative exponents."""
+"""Formulas that take every integer that the dtype can hold; pow does not, since it refuses negative exponents."""
 
 
 def _is_limited(call: Call) -> bool:

@@ -71,7 +71,7 @@ def runs(self: Tensor, inverse: bool, counts: bool, in_order: bool = False) -> R
 
 
 def _runs_of_truths(self: Tensor, inverse: bool, counts: bool) -> Runs:
-    """Return what `runs` does for bools, which are counted and not put in order."""
+    """Return what `runs` does for bools, which are counted instead of sorted."""
     true: int = apply("count_nonzero", self).item()  # type: ignore[attr-defined]
     found = [(value, many) for value, many in ((False, self.meta.numel - true), (True, true)) if many]
     values, lengths = [value for value, _ in found], [many for _, many in found]

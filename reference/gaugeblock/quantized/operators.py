@@ -47,7 +47,7 @@ BOUNDED: dict[str, Callable[..., tuple[Any, Any]]] = {
     "clamp": lambda min=None, max=None: (min, max), "clamp_min": lambda min: (min, None),
     "clamp_max": lambda max: (None, max),
 }  # fmt: skip
-"""Operators that keep elements within bounds -> the bounds of their arguments."""
+"""Operators that clamp -> the function that gives the bounds for their arguments."""
 AVERAGING = """
     avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d upsample_bilinear2d
     upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d
@@ -65,16 +65,16 @@ COMPARING = [f"{name}.{kind}" for name in ("eq", "ne", "lt", "le", "gt", "ge") f
 FILLING = {"constant_pad_nd": "value", "masked_fill.Scalar": "value"}
 """Operators that move elements and fill places -> the argument with the number that they are filled with."""
 UNIT = {quint8: PerTensor(1 / 256, 0), qint8: PerTensor(1 / 256, -128), qint32: PerTensor(1 / 2**32, -(2**31))}
-"""Quantizers of results from 0 to 1."""
+"""Quantizers for results in [0, 1]."""
 SIGNED_UNIT = {quint8: PerTensor(1 / 128, 128), qint8: PerTensor(1 / 128, 0), qint32: PerTensor(1 / 2**31, 0)}
-"""Quantizers of results from -1 to 1."""
+"""Quantizers for results in [-1, 1]."""
 BRINGING = {"sigmoid": UNIT, "hardsigmoid": UNIT, "tanh": SIGNED_UNIT}
 """Operators whose results have the same range for every tensor -> their quantizers."""
 
 
 def on_integers(name: str) -> Kernel:
-    """Return the kernel that runs an operator on the integers. Each result of a list, or the first of those with names,
-    keeps the quantizer."""
+    """Return the kernel that runs an operator on the integers. All results of a list, or the first of a named tuple, keep
+    the quantizer."""
 
     def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         quantizer = per_tensor_quantizer(name, self)
@@ -111,7 +111,7 @@ def integer_of(number: Any, dtype: QuantizedDType, quantizer: PerTensor) -> int:
 
 
 def bounded(name: str, bounds: Callable[..., tuple[Any, Any]]) -> Kernel:
-    """Return the kernel that keeps the integers within those of the bounds."""
+    """Return the kernel that clamps the integers to the quantized bounds."""
 
     def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         quantizer, dtype = per_tensor_quantizer(name, self), self.meta.dtype
@@ -214,19 +214,19 @@ def scattering(view: str) -> Kernel:
 
 
 def filled(self: Tensor, value: Any) -> Tensor:
-    """Return a copy with a number in all places."""
+    """Return a copy filled with a number."""
     return fill_(clone(self), value)
 
 
 def masked_fill(self: Tensor, mask: Tensor, value: Tensor) -> Tensor:
-    """Return the tensor with the number of a tensor without dims, quantized, where `mask` is True."""
+    """Return a copy with the quantized value of a 0-dim tensor where `mask` is True."""
     found: Tensor = apply("masked_fill.Scalar", self, mask, _number(value).item())
     return found
 
 
 def index_put_(self: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool = False) -> Tensor:
-    """Write `values` of float32, quantized, to the places that `indices` name. RuntimeError for quantized values, and
-    if they are to be added."""
+    """Quantize `values`, of float32, and write them to the elements at `indices`. Raises RuntimeError for quantized
+    values and for `accumulate`."""
     quantizer, dtype = per_tensor_quantizer("index_put_", self), self.meta.dtype
     if values.meta.dtype.quantized:
         raise RuntimeError("index_put_(): argument 'values' should not be quantized")
