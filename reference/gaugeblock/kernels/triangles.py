@@ -21,7 +21,7 @@ from .pointwise_entry import Signature
 
 @functools.cache
 def triangle_kernel(itemsize: int, lower: bool) -> Builtin:
-    """Return the builtin for elements of `itemsize` bytes. It keeps the lower or the upper triangle, diagonal included."""
+    """Return the builtin for elements of `itemsize` bytes. It keeps the lower or upper triangle with its diagonal."""
     level = current_level()
     row = compiler().load(f"triangle {itemsize} {lower} {level.name}", lambda: _text(itemsize, lower, level))
     return rows_builtin("triangle", Signature(1, "mmmiii"), row, [itemsize] * 4, 0, weighted=True)

@@ -73,8 +73,8 @@ BRINGING = {"sigmoid": UNIT, "hardsigmoid": UNIT, "tanh": SIGNED_UNIT}
 
 
 def on_integers(name: str) -> Kernel:
-    """Return the kernel that runs an operator on the integers. All results of a list, or the first of a named tuple, keep
-    the quantizer."""
+    """Return the kernel that runs an operator on the integers. All results of a list, or the first of a named tuple,
+    keep the quantizer."""
 
     def kernel(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         quantizer = per_tensor_quantizer(name, self)
